@@ -256,7 +256,9 @@ def problem(seed=0, n_neutral=12, dim=4, k=1):
 def test_soft_worked_example(toy_model):
     neutral_words = ["nurse", "pilot", "tree"]
     words, neutral = unit(toy_model.vectors), unit(toy_model.get_vectors(neutral_words))
-    method = SoftDebias(0.2, "sum").fit(toy_model, PAIRS, neutral_words=neutral_words)
+    method = SoftDebias(bias_weight=0.2, scale="sum").fit(
+        toy_model, PAIRS, neutral_words=neutral_words
+    )
     t, g = method.transformation_, method.bias_direction_
     np.testing.assert_allclose(g, HardDebias().fit(toy_model, PAIRS).bias_direction_)
     for matrix, first, second, objective in (
@@ -281,8 +283,10 @@ def test_soft_worked_example(toy_model):
         several = SoftDebias(**params).fit(toy_model, TRIPLES)
         assert len(several.bias_subspace_) == n_directions
     # A mean over 13 x 13 pairs of words, and over 3 neutral words.
-    mean = SoftDebias(0.2).fit(toy_model, PAIRS, neutral_words=neutral_words)
-    total = SoftDebias(0.2 * 13**2 / 3, "sum").fit(toy_model, PAIRS, neutral_words=neutral_words)
+    mean = SoftDebias(bias_weight=0.2).fit(toy_model, PAIRS, neutral_words=neutral_words)
+    total = SoftDebias(bias_weight=0.2 * 13**2 / 3, scale="sum").fit(
+        toy_model, PAIRS, neutral_words=neutral_words
+    )
     np.testing.assert_allclose(mean.transformation_, total.transformation_, atol=1e-9)
 
 

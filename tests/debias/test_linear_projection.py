@@ -34,12 +34,12 @@ def unit_toy_model(toy_model):
 def test_linear_worked_example(
     toy_model, unit_toy_model, toy_query, direction, found, nurse, score
 ):
-    method = LinearProjection(direction).fit(unit_toy_model, PAIRS)
+    method = LinearProjection(direction=direction).fit(unit_toy_model, PAIRS)
     np.testing.assert_allclose(method.bias_direction_, found, atol=1e-6)
     # Directions do not depend on lengths.
-    raw = LinearProjection(direction).fit(toy_model, PAIRS)
+    raw = LinearProjection(direction=direction).fit(toy_model, PAIRS)
     np.testing.assert_allclose(raw.bias_subspace_, method.bias_subspace_, atol=1e-12)
-    turned = LinearProjection(direction).fit(toy_model, [pair[::-1] for pair in PAIRS])
+    turned = LinearProjection(direction=direction).fit(toy_model, [pair[::-1] for pair in PAIRS])
     np.testing.assert_allclose(turned.bias_direction_, -method.bias_direction_, atol=1e-12)
     projected = method.transform(unit_toy_model)
     if nurse is not None:
@@ -54,7 +54,9 @@ def test_linear_worked_example(
 def test_it_is_an_orthogonal_projection(packaged_model, direction, name):
     criterion = load_criterion(name, offline=True)
     for n_components in (None, 1):
-        method = LinearProjection(direction, n_components).fit(packaged_model, criterion=criterion)
+        method = LinearProjection(direction=direction, n_components=n_components).fit(
+            packaged_model, criterion=criterion
+        )
         n_directions = n_components or criterion.n_classes - 1
         assert len(method.bias_subspace_) == n_directions
         matrix = method._map_vectors(np.eye(packaged_model.dim))
@@ -215,10 +217,10 @@ FEMALE_MALE = {"f": ["she", "woman"], "m": ["he", "man"]}
 @pytest.mark.parametrize(
     ("method", "name", "words", "error", "culprit"),
     [
-        (LinearProjection("mean"), "definitional_sets", PAIRS, ValueError, "'means'"),
+        (LinearProjection(direction="mean"), "definitional_sets", PAIRS, ValueError, "'means'"),
         (LinearProjection(), "definitional_sets", [["she", "no"]], ValueError, "0 of the 1"),
         (LinearProjection(), "words_by_class", {"a": ["he"], "b": ["he"]}, ValueError, "same mean"),
-        (LinearProjection("pca"), "words_by_class", FEMALE_MALE, ValueError, "'means'"),
+        (LinearProjection(direction="pca"), "words_by_class", FEMALE_MALE, ValueError, "'means'"),
         (OSCaR(), "concept_words", ["nurse"], ValueError, "1 of the 1 concept_words"),
         (OSCaR(), "definitional_sets", [["she", "he", "they"]], ValueError, "'pca'"),
         (MEANS, "concept_words", ["nurse", "pilot"], ValueError, "concept_words"),

@@ -7,7 +7,7 @@ import inspect
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar
 
@@ -112,6 +112,7 @@ def fits(*required: str) -> Callable[[Fit], Fit]:
     return decorate
 
 
+@dataclass(eq=False, repr=False)
 class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of the mitigation methods: `fit` learns, `transform` changes vectors.
 
@@ -153,19 +154,9 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         "concept_words": "stereotyped_words",
     }
 
-    bias_subspace_: Vectors
-    bias_direction_: Vectors
-    dim_: int
-
-    def __init__(
-        self,
-        pca_args: dict[str, Any] | None = None,
-        verbose: bool = False,
-        criterion_name: str | None = None,
-    ) -> None:
-        self.pca_args = pca_args
-        self.verbose = verbose
-        self.criterion_name = criterion_name
+    pca_args: dict[str, Any] | None = None
+    verbose: bool = False
+    criterion_name: str | None = None
 
     @abstractmethod
     def fit(self, model: WordEmbeddingModel, **fit_params: Any) -> BaseDebias:
@@ -260,8 +251,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
                 f"{type(self).__name__}.fit has no parameter {name!r}; it has "
                 f"{', '.join(known)}.{nearest(name, known)}"
             )
-        if is_dataclass(self):
-            check_parameters(self)
+        check_parameters(self)
         for learned in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, learned)
         checked = as_criterion(criterion)
@@ -308,10 +298,11 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
             raise ValueError("target is empty, so nothing would change. For all words, use None.")
         check_words("ignore", ignore)
         check_bool("copy", copy)
-        if getattr(self, "dim_", model.dim) != model.dim:
+        dim = getattr(self, "dim_", model.dim)
+        if dim != model.dim:
             raise ValueError(
-                f"{type(self).__name__} was fitted on vectors of {self.dim_} dims; {model.name} "
-                f"has {model.dim}. Fit it on this model."
+                f"{type(self).__name__} was fitted on vectors of {dim} dims; {model.name} has "
+                f"{model.dim}. Fit it on this model."
             )
 
     def _identify_bias_subspace(
@@ -319,8 +310,6 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> PCA:
         """Fit a PCA to definitional sets, each an array (n_words, dim) or a dict."""
         pca_args = {"n_components": 10} if self.pca_args is None else self.pca_args
-        if not isinstance(pca_args, Mapping):
-            raise TypeError(f"pca_args must be a dict of arguments of PCA; got {found(pca_args)}.")
         sets = (
             each.values() if isinstance(each, dict) else each for each in definitional_embeddings
         )
@@ -343,21 +332,6 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         """Return parameters of `fit`, with the words to ignore if it takes them."""
         heard = "ignore" in inspect.signature(self.fit).parameters
         return {"ignore": ignore, **fit_params} if heard else {**fit_params}
-
-    def _fit_subspace(
-        self, model: WordEmbeddingModel, sets: Any, size: int | None
-    ) -> list[tuple[str, ...]]:
-        """Learn the bias subspace of definitional pairs or sets; return these as tuples."""
-        name = "definitional_pairs" if size else "definitional_sets"
-        checked = self._check_sets_size(sets, "definitional", size)
-        complete = definitional_vectors(model, checked, name)
-        by_word = [dict(zip(part.words, part.vectors, strict=True)) for part in complete]
-        setattr(self, f"{name}_", checked)
-        setattr(self, f"{name}_embeddings_", by_word)
-        self.pca_ = self._identify_bias_subspace(by_word, self.verbose)
-        self.bias_subspace_ = self.pca_.components_[: 1 if size else None]
-        self.bias_direction_ = self.bias_subspace_[0]
-        return checked
 
     def _log(self, message: str, *args: Any) -> None:
         report(self.verbose, message, *args)
@@ -463,12 +437,31 @@ _BLOCK_NUMBERS = 1 << 18
 class WordDebias(BaseDebias):
     """Base class of methods that change some words of a model and leave the others alone."""
 
+    bias_subspace_: Vectors
+    bias_direction_: Vectors
+    dim_: int
+
     #: Whether `fit` reads the whole vocabulary, not only the words it is given.
     _fit_reads_vocabulary: ClassVar[bool] = False
     #: The attribute with words that lose what makes them words of a class unless they are ignored.
     _class_words: ClassVar[str] = ""
     #: A method that maps words in `ignore` in a way of their own; None leaves them as they are.
     _map_ignored: ClassVar[Callable[[Any, FloatArray], FloatArray] | None] = None
+
+    def _fit_subspace(
+        self, model: WordEmbeddingModel, sets: Any, size: int | None
+    ) -> list[tuple[str, ...]]:
+        """Learn the bias subspace of definitional pairs or sets; return these as tuples."""
+        name = "definitional_pairs" if size else "definitional_sets"
+        checked = self._check_sets_size(sets, "definitional", size)
+        complete = definitional_vectors(model, checked, name)
+        by_word = [dict(zip(part.words, part.vectors, strict=True)) for part in complete]
+        setattr(self, f"{name}_", checked)
+        setattr(self, f"{name}_embeddings_", by_word)
+        self.pca_ = self._identify_bias_subspace(by_word, self.verbose)
+        self.bias_subspace_ = self.pca_.components_[: 1 if size else None]
+        self.bias_direction_ = self.bias_subspace_[0]
+        return checked
 
     def __sklearn_is_fitted__(self) -> bool:
         # What every `fit` sets last.

@@ -186,13 +186,12 @@ class INLP(RowwiseDebias):
 
     _fit_reads_vocabulary: ClassVar[bool] = True
 
+    pca_args: ClassVar[None] = None  # type: ignore[misc]  # no parameter: it has no PCA
     n_iterations: Count = 35
     n_words: Count = 7500
     min_accuracy: OptionalShare = None
     neutral: bool = True
     random_state: RandomState = 0
-    verbose: bool = False
-    criterion_name: str | None = None
 
     @fits()
     def fit(
@@ -431,13 +430,12 @@ class LEACE(RowwiseDebias):
     (1, 256)
     """
 
+    pca_args: ClassVar[None] = None  # type: ignore[misc]  # no parameter: it has no PCA
     method: Method = "leace"
     affine: bool = True
     shrinkage: bool = True
     svd_tol: NotNegative = 0.01
     n_words: OptionalCount = None
-    verbose: bool = False
-    criterion_name: str | None = None
 
     @property
     def _fit_reads_vocabulary(self) -> bool:  # type: ignore[override]

@@ -81,9 +81,6 @@ class DoubleHardDebias(RowwiseDebias):
     _class_words: ClassVar[str] = "definitional_pairs_"
     _fit_reads_vocabulary: ClassVar[bool] = True
 
-    pca_args: dict[str, Any] | None = None
-    verbose: bool = False
-    criterion_name: str | None = None
     incremental_pca: bool = True
     n_words: Count = 1000
     n_components: Count = 4

@@ -239,6 +239,8 @@ class SoftDebias(RowwiseDebias):
 
     Parameters
     ----------
+    pca_args, verbose, criterion_name : optional
+        See :class:`BaseDebias`.
     bias_weight : float, default=0.2
         Weight of the bias, at least 0: 0 only changes lengths, very large weights remove B. For the
         packaged vectors, gender and 'mean', 0.2 lowers the mean absolute cosine of neutral words
@@ -249,8 +251,6 @@ class SoftDebias(RowwiseDebias):
         and of neutral words times directions, so a weight suits vocabularies of every size.
     n_components : int, optional
         Number of directions, at most as many as the sets span; by default n_classes - 1.
-    pca_args, verbose, criterion_name : optional
-        See :class:`BaseDebias`.
 
     Attributes
     ----------
@@ -270,9 +270,6 @@ class SoftDebias(RowwiseDebias):
     bias_weight: NotNegative = 0.2
     scale: Scale = "mean"
     n_components: OptionalCount = None
-    pca_args: dict[str, Any] | None = None
-    verbose: bool = False
-    criterion_name: str | None = None
 
     @fits("definitional_sets")
     def fit(

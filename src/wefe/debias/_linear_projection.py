@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,14 +46,14 @@ class LinearProjection(RowwiseDebias):
 
     Parameters
     ----------
+    pca_args, verbose, criterion_name : optional
+        See :class:`BaseDebias`; `pca_args` are for 'pca'.
     direction : {'means', 'pair', 'pca'}, default='means'
         What is projected out. 'means': the difference of the mean unit vectors of the two classes,
         which the authors prefer. 'pair': the difference of two words such as she and he. 'pca': the
         first principal component of the definitional sets, as in :class:`HardDebias`.
     n_components : int, optional
         Number of directions; by default the number of classes minus 1, which separates them.
-    pca_args, verbose, criterion_name : optional
-        See :class:`BaseDebias`; `pca_args` are for 'pca'.
 
     Attributes
     ----------
@@ -69,9 +69,6 @@ class LinearProjection(RowwiseDebias):
 
     direction: Direction = "means"
     n_components: OptionalCount = None
-    pca_args: dict[str, Any] | None = None
-    verbose: bool = False
-    criterion_name: str | None = None
 
     @fits()
     def fit(
@@ -159,6 +156,8 @@ class OSCaR(RowwiseDebias):
 
     Parameters
     ----------
+    pca_args, verbose, criterion_name : optional
+        See :class:`BaseDebias`; `pca_args` are for 'pca'.
     direction : {'means', 'pair', 'pca'}, default='means'
         How to find the bias direction; see :class:`LinearProjection`. More than two classes need
         'pca', whose first component is used.
@@ -166,8 +165,6 @@ class OSCaR(RowwiseDebias):
         How to find the concept direction. 'pca': the first principal component of its words, as
         published. 'means': the difference between the mean vectors of words stereotyped for the
         first and for the second class, which is closer to the bias direction.
-    pca_args, verbose, criterion_name : optional
-        See :class:`BaseDebias`; `pca_args` are for 'pca'.
 
     Attributes
     ----------
@@ -187,9 +184,6 @@ class OSCaR(RowwiseDebias):
 
     direction: Direction = "means"
     concept: Literal["pca", "means"] = "pca"
-    pca_args: dict[str, Any] | None = None
-    verbose: bool = False
-    criterion_name: str | None = None
 
     @fits("concept_words")
     def fit(
@@ -303,8 +297,7 @@ class HalfSiblingRegression(RowwiseDebias):
     [True, False]
     """
 
-    verbose: bool = False
-    criterion_name: str | None = None
+    pca_args: ClassVar[None] = None  # type: ignore[misc]  # no parameter: it has no PCA
 
     @fits("definitional_words")
     def fit(

@@ -94,9 +94,6 @@ class RepulsionAttractionNeutralization(WordDebias):
 
     _class_words: ClassVar[str] = "definitional_pairs_"
 
-    pca_args: dict[str, Any] | None = None
-    verbose: bool = False
-    criterion_name: str | None = None
     epochs: Count = 300
     theta: float = 0.05
     n_neighbours: Count = 100
