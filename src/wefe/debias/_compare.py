@@ -7,7 +7,6 @@ import inspect
 import math
 import os
 import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -144,18 +143,13 @@ class Comparison:
         models = self.table["model"].unique()
         names = self.table["measure"] + ": " + self.table["subject"]
         shown = self.table.rename(columns={"change_se": "SE"})
-        shown["measure"] = [
-            textwrap.shorten(name, _NAME_WIDTH, placeholder="...") for name in names
-        ]
+        shown["measure"] = names.str.slice(0, _NAME_WIDTH)
         keys = ["aspect", "measure", "model"][: 2 + (len(models) > 1)]
         shown = shown.set_index(keys)[["before", "after", "change", "SE", "better"]]
-        why = [
-            "\n".join(textwrap.wrap(f"nan: {name}, {row['model']}: {row['note']}", 99))
-            for name, row in zip(names, self.table.to_dict("records"), strict=True)
-            if row["note"] and math.isnan(row["change"])
-        ]
+        why = "nan: " + names + ", " + self.table["model"] + ": " + self.table["note"]
         head = f"Comparison of {self.before} (before) with {', '.join(models)}"
-        return "\n".join([head, shown.to_string(float_format="{:.3f}".format), *why])
+        table = shown.to_string(float_format="{:.3f}".format)
+        return "\n".join([head, table, *why[self.table["change"].isna()]])
 
     def _repr_html_(self) -> str:
         return str(self.table._repr_html_())  # type: ignore[operator]
