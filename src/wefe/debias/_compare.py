@@ -166,7 +166,6 @@ def compare(
     n_words: int = 500,
     n_sample: int = 1000,
     random_state: int | np.random.Generator | None = 0,
-    n_jobs: int | None = None,
     progress: bool = True,
     **lookup: Any,
 ) -> Comparison:
@@ -198,8 +197,8 @@ def compare(
         Most biased words per class in these tests, at most a quarter of the candidates.
     n_sample : int, default=1000
         Words whose neighbours are compared, and analogies with ``quality='auto'``.
-    random_state, n_jobs, progress : optional
-        Seed of all that is random, 0 by default; and as in :func:`wefe.running.run_queries`.
+    random_state, progress : optional
+        Seed of all that is random, 0 by default; and whether to show a progress bar.
     **lookup
         Options of :class:`wefe.embeddings.Lookup`; ``normalize=True`` removes the effect of changed
         lengths on RND and ECT.
@@ -271,7 +270,7 @@ def compare(
     for metric, label in zip(instances, _labels(instances, options), strict=True):
         # The same draws before and after.
         draws = {"random_state": seed} if "random_state" in metric.parameters() else {}
-        rows += bias_rows(metric, asked, alike, options | draws, n_jobs, progress, label)
+        rows += bias_rows(metric, asked, alike, options | draws, progress, label)
     if selected := [model.name for model in models if model.held == "selected"]:
         logger.warning(
             "costs and remaining bias are left out, because %s was opened for some words only. "

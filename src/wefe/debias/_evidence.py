@@ -331,7 +331,6 @@ def bias_rows(
     queries: Sequence[Query],
     models: list[WordEmbeddingModel],
     options: Mapping[str, Any],
-    n_jobs: int | None,
     progress: bool,
     label: str,
 ) -> list[Row]:
@@ -353,7 +352,7 @@ def bias_rows(
     if not asked:
         return rows
     runs = [(metric, query) for query in asked]
-    answers = run_all(runs, models, options, n_jobs, progress, _without_groups)
+    answers = run_all(runs, models, options, None, progress, _without_groups)
     subjects = unique_labels([query.query_name for query in asked], "queries")
     for subject, (old, *new) in zip(subjects, answers, strict=True):
         for model, after in zip(models[1:], new, strict=True):
