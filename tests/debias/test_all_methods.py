@@ -101,7 +101,7 @@ def test_what_does_not_do_is_refused(method):
     narrow = WordEmbeddingModel((list(model), model.vectors[:, :7]), "narrow")
     for call, error, culprit in (
         (lambda: made.fit(model), TypeError, f"{method.__name__}.fit needs .* or a criterion"),
-        (lambda: made.fit(model, criterion=GENDER, definition=[]), TypeError, "'definition'"),
+        (lambda: made.fit(model, criterion=GENDER, definition=[]), ValueError, "'definition'"),
         (lambda: made.fit(model.vectors, criterion=GENDER), TypeError, "model must be a WordEmb"),
         (lambda: made.fit(model, criterion=unknown), ValueError, "cut (has|lacks|needs)"),
         (lambda: small(method).transform(model), ValueError, f"{method.__name__} is not fitted"),

@@ -105,7 +105,7 @@ def test_a_criterion_or_its_file_takes_the_place_of_word_sets(tmp_path, model):
     [
         ({"criterion": PAIRS}, TypeError, "criterion"),
         ({"criterion": "religon"}, ValueError, "'religion'"),
-        ({"equalise_pairs": PAIRS}, TypeError, "'equalise_pairs'.*'equalize_pairs'"),
+        ({"equalise_pairs": PAIRS}, ValueError, "'equalise_pairs'.*'equalize_pairs'"),
         ({"definitional_pairs": [["a", "b", "c"]]}, ValueError, r"pairs\[0\].*3 \(a, b, c\)"),
         ({"definitional_pairs": [["she", "she"]]}, ValueError, "differ.*she, she"),
         ({"definitional_pairs": [["she", 3]]}, TypeError, "element 1"),

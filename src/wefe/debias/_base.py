@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from wefe._checks import (
     check_bool,
+    check_known,
     check_number,
     check_positive_int,
     check_sequence,
@@ -25,8 +26,6 @@ from wefe._checks import (
     found,
     listed,
     logger,
-    nearest,
-    progress_bar,
 )
 from wefe._wordset import WordSet
 from wefe.datasets import Criterion, load_criterion
@@ -247,11 +246,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> dict[str, Any]:
         """Check the parameters and return the word sets, those not given from the criterion."""
         known = self._known()
-        for name in fit_params:
-            raise TypeError(
-                f"{type(self).__name__}.fit has no parameter {name!r}; it has "
-                f"{', '.join(known)}.{nearest(name, known)}"
-            )
+        check_known(f"{type(self).__name__}.fit", fit_params, known)
         check_parameters(self)
         for learned in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, learned)
@@ -598,11 +593,9 @@ class RowwiseDebias(WordDebias):
         self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
     ) -> tuple[Rows, int]:
         settled, n_left = self._settled(model, fates), 0
-        with progress_bar(int((fates > 0).sum()), type(self).__name__, "word", True) as bar:
-            for part in chunks(len(fates), max(1, _BLOCK_NUMBERS // model.dim)):
-                if fates[part].any():
-                    n_left += self._map(model.rows(part), into[part], fates[part])
-                    bar.update(int((fates[part] > 0).sum()))
+        for part in chunks(len(fates), max(1, _BLOCK_NUMBERS // model.dim)):
+            if fates[part].any():
+                n_left += self._map(model.rows(part), into[part], fates[part])
         for row, vector in settled.items():
             into[row], fates[row] = vector, 1
         return np.flatnonzero(fates), n_left
