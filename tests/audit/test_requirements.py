@@ -333,9 +333,7 @@ def test_what_is_refused(metric, options, error, message):
 
 
 def test_table_of_given_metrics(checked):
-    table = requirements_table(
-        [checked("SAME"), (WEAT, SUM), MEAN, "gweat"], n_trials=20, random_state=1
-    )
+    table = requirements_table([checked("SAME"), checked("WEAT sum"), MEAN, "gweat"])
     assert table["metric"].tolist() == ["SAME", "WEAT", "Shares", "GWEAT"]
     assert table["comparable"].tolist() == ["✓", "x", "x", "x"]
     assert table["no false alarm"].tolist() == ["✓", "✓", "?", "✓"]
@@ -347,14 +345,12 @@ def test_results_as_json(checked):
     assert content["counterexamples"]["no_false_alarm"]["scores"] == [None]
 
 
-def test_counterexample_as_json_and_with_another_metric(checked):
+def test_counterexample_as_json(checked):
     example = checked("Direct Bias").counterexamples["trustworthy"]
     content = json.loads(example.to_json())
     query, vectors = Query.from_dict(content["query"]), content["vectors"][0]
     model = WordEmbeddingModel.from_arrays(list(vectors), list(vectors.values()))
     score = DirectBias().run_query(query, model, **content["params"])["result"]
     assert score == pytest.approx(content["scores"][0], abs=1e-12)
-    # SAME sees the bias that Direct Bias does not.
-    assert example.evaluate(SAME())[0] > 0.5
     # The score as it is: what rounding leaves is not printed as 0.
     assert f"DirectBias is not trustworthy: score {example.scores[0]:.3g} though" in repr(example)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
 
@@ -275,19 +275,15 @@ def _label(metric: BaseMetric, probe: _search.Probe, asked: Mapping[str, Any]) -
     return f"{label} ({', '.join(notes)})" if notes else label
 
 
-def requirements_table(
-    metrics: Sequence[Any] | None = None, *, n_trials: int = 100, random_state: int | None = 0
-) -> pd.DataFrame:
+def requirements_table(metrics: Sequence[MetricLike | Requirements] | None = None) -> pd.DataFrame:
     """Return a table like table 1 of the paper, for all built-in or for given metrics.
 
     Parameters
     ----------
     metrics : sequence, optional
-        Metrics, pairs (metric, parameters), or results of :func:`check_requirements`. Default: the
-        individual bias and all built-in metrics that do not use a whole vocabulary, with variants
-        of WEAT, RND, SAME and SC-WEAT.
-    n_trials, random_state : optional
-        As in :func:`check_requirements`.
+        Metrics, or results of :func:`check_requirements`. Default: the individual bias and all
+        built-in metrics that do not use a whole vocabulary, with variants of WEAT, RND, SAME and
+        SC-WEAT.
 
     Returns
     -------
@@ -303,15 +299,9 @@ def requirements_table(
     WEAT-ES          ✓           x
        SAME          ✓           ✓
     """
-    rows, asked = [], _built_in() if metrics is None else metrics
-    for each in asked:
-        checked = each
-        if not isinstance(each, Requirements):
-            metric, options = each if isinstance(each, tuple) else (each, {})
-            more = options if metrics is None else {"metric_params": options}
-            checked = check_requirements(
-                metric, **more, n_trials=n_trials, random_state=random_state
-            )
+    rows = []
+    for each in _built_in() if metrics is None else metrics:
+        checked = each if isinstance(each, Requirements) else check_requirements(each)
         signs = {name.replace("_", " "): _SIGNS[v] for name, v in checked.verdicts.items()}
         reasons = zip(signs.items(), checked.why.values(), strict=True)
         why = "; ".join(f"{sign} {name}: {reason}" for (name, sign), reason in reasons)
@@ -319,8 +309,8 @@ def requirements_table(
     return pd.DataFrame(rows)
 
 
-def _built_in() -> Sequence[Any]:
-    """Return metrics with options of `check_requirements`, WEAT first as in the paper."""
+def _built_in() -> Iterator[Requirements]:
+    """Check the built-in metrics, WEAT first as in the paper."""
     variants: dict[str, list[dict[str, Any]]] = {
         "WEAT": [{"metric_params": {"return_effect_size": False}}, {}],
         "RND": [{}, {"metric_params": {"distance": "cos"}}],
@@ -334,4 +324,6 @@ def _built_in() -> Sequence[Any]:
     ]
     ours.sort(key=lambda metric: metric.__name__ != "WEAT")
     every: list[type[BaseMetric]] = [IndividualBias, *ours]
-    return [(metric, more) for metric in every for more in variants.get(metric.__name__, [{}])]
+    for metric in every:
+        for options in variants.get(metric.__name__, [{}]):
+            yield check_requirements(metric, **options)

@@ -95,7 +95,7 @@ class Counterexample(Facts):
     side: str | None = None
 
     def models(self) -> list[WordEmbeddingModel]:
-        """Return the models rebuilt from `vectors`, a list of WordEmbeddingModel."""
+        """Return the models made of `vectors`, a list of WordEmbeddingModel."""
         return [
             WordEmbeddingModel.from_arrays(
                 list(vectors), np.array(list(vectors.values())), name=f"Counterexample {i + 1}"
@@ -103,23 +103,15 @@ class Counterexample(Facts):
             for i, vectors in enumerate(self.vectors)
         ]
 
-    def evaluate(self, metric: BaseMetric | None = None) -> list[float]:
-        """Compute the scores from the vectors.
+    def evaluate(self) -> list[float]:
+        """Compute the score of each model from the vectors; NaN for the errors of an undefined one.
 
-        Parameters
-        ----------
-        metric : BaseMetric, optional
-            Another metric for `query` and `params`, such as a modified one. Default: the refuted.
-
-        Returns
-        -------
-        list of float
-            One score per model; NaN for an error of the metric, too, if that of `scores` is NaN.
+        For another metric, use :meth:`models`.
         """
         scores = []
         for model, stored in zip(self.models(), self.scores, strict=True):
             try:
-                result = result_of(metric or self.metric, self.query, model, **self.params)
+                result = result_of(self.metric, self.query, model, **self.params)
                 scores.append(float(result["result"]))
             except UNDEFINED:
                 if not math.isnan(stored):
