@@ -462,12 +462,8 @@ def _of_comparison(audit: QueryAudit, found: TargetComparison) -> Iterator[Audit
     yield from (AuditWarning._of(kind, **facts) for kind, applies in holds.items() if applies)
 
 
-Words: TypeAlias = Sequence[str]
-AttributeSets: TypeAlias = Query | Mapping[str, Words] | Sequence[Words]
-
-
 def mean_attribute_differences(
-    attribute_sets: AttributeSets,
+    attribute_sets: Query | Sequence[Sequence[str]],
     models: Sequence[WordEmbeddingModel] | WordEmbeddingModel,
     normalize: bool = True,
     **lookup: Any,
@@ -481,10 +477,10 @@ def mean_attribute_differences(
 
     Parameters
     ----------
-    attribute_sets : Query, mapping or sequence
-        A query with two attribute sets; two sets, ``{"Female": [...], "Male": [...]}``; or a list
-        of pairs, ``[["she", "he"], ["her", "his"], ...]``, whose first words form one set, the
-        second words the other. Incomplete pairs are left out.
+    attribute_sets : Query or sequence
+        A query with two attribute sets; or a list of pairs, ``[["she", "he"], ["her", "his"],
+        ...]``, whose first words form one set, the second words the other. Incomplete pairs are
+        left out.
     models : WordEmbeddingModel or sequence of them
         The models to compare.
     normalize : bool, default=True
@@ -498,9 +494,8 @@ def mean_attribute_differences(
     -------
     DataFrame
         One row per model, the largest distance first, undefined ones (NaN) last. Columns:
-        'mean_attribute_difference'; 'share_of_largest', its ratio to the first row, in [0, 1];
-        'n_words_1' and 'n_words_2', the number of words (or pairs) used; 'words_lost', separated by
-        commas; 'nan_reason', why a distance is undefined.
+        'mean_attribute_difference'; 'n_words_1' and 'n_words_2', the number of words (or pairs)
+        used; 'words_lost', separated by commas; 'nan_reason', why a distance is undefined.
 
     Raises
     ------
@@ -520,32 +515,25 @@ def mean_attribute_differences(
     rows = [_measure(query, model, paired, lookup) for model in given]
     names = unique_labels([model.name for model in given], "models")
     table = pd.DataFrame(rows, index=pd.Index(names, name="model_name"))
-    table = table.sort_values("mean_attribute_difference", ascending=False, kind="stable")
-    distances = table["mean_attribute_difference"]
-    table.insert(1, "share_of_largest", distances / distances.max())
-    return table
+    return table.sort_values("mean_attribute_difference", ascending=False, kind="stable")
 
 
 def _as_query(given: object) -> tuple[Query, bool]:
     """Return the sets as target sets of a query, and whether they are paired."""
-    paired = not isinstance(given, Query | Mapping)
-    if paired:
-        pairs = [check_word_set("a pair", pair) for pair in check_sequence("attribute_sets", given)]
-        if {*map(len, pairs)} != {2}:
-            raise ValueError(
-                f"attribute_sets must be pairs of words; got {found(given)}. If they are two sets, "
-                "name them: {'Female': [...], 'Male': [...]}."
-            )
-        given = dict(zip(("First words", "Second words"), zip(*pairs, strict=True), strict=True))
     if isinstance(given, Query):
-        given = dict(zip(given.attribute_sets_names, given.attribute_sets, strict=True))
-    sets: Any = given
-    if len(sets) != 2:
+        if given.template[1] != 2:
+            raise ValueError(
+                f"attribute_sets must be two sets; got {given.template[1]} sets. "
+                "query.get_subqueries(('n', 2)) returns the subqueries of a query with two."
+            )
+        return Query(given.attribute_sets, [], given.attribute_sets_names), False
+    pairs = [check_word_set("a pair", pair) for pair in check_sequence("attribute_sets", given)]
+    if {*map(len, pairs)} != {2}:
         raise ValueError(
-            f"attribute_sets must be two sets; got {len(sets)} sets. "
-            "query.get_subqueries(('n', 2)) returns the subqueries of a query with two."
+            "attribute_sets must be pairs of words, or a query with two attribute sets; got "
+            f"{found(given)}."
         )
-    return Query(list(sets.values()), [], list(map(str, sets))), paired
+    return Query([*zip(*pairs, strict=True)], [], ["First words", "Second words"]), True
 
 
 def _measure(
@@ -556,7 +544,7 @@ def _measure(
     if reason is None and paired:
         threshold = lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
         reason = too_few_tuples(sets, threshold)
-    a, b = (part.vectors for part in (paired_sets(sets) if paired else sets))
+    a, b = (part.vectors for part in (paired_sets(sets) if paired and not reason else sets))
     distance = np.nan if reason else float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0)))
     return {
         "mean_attribute_difference": distance,
