@@ -81,8 +81,8 @@ def test_the_tables_hold_what_single_silhouettes_say(study, models, queries):
             assert row["robustness_of_span"] == single.robustness_of_span
             assert (row["lowest"], row["highest"]) == single.value_range
     assert len(study.plot().data) == 3 * 16
-    assert len(study.plot("ECT", "math", "attributes").data) == 3 * 2
-    with pytest.raises(ValueError, match="metric must be one of 'ECT', 'WEAT-ES'"):
+    assert len(study.plot("math").data) == 3 * 8
+    with pytest.raises(ValueError, match="bias_type must be one of 'career', 'math'"):
         study.plot("weat")
 
 
@@ -93,7 +93,7 @@ def test_a_metric_of_one_attribute_set_gets_all_attribute_words_as_one_list(mode
         ["Women", "Men"],
         ["Home", "Work", "Arts"],
     )
-    study = silhouette_study("ect", query, models, vary="attributes", n_runs=2, step=1)
+    study = silhouette_study("ect", {"q": query}, models, vary="attributes", n_runs=2, step=1)
     (one, _) = study.silhouettes.values()
     assert one.n_words == 7  # 'home' counts once
     assert one.k.tolist() == [2, 3, 4, 5, 6, 7]  # one word makes no rank correlation
@@ -112,8 +112,9 @@ def test_a_query_of_another_shape_is_left_out_with_a_note(models, queries):
     assert note in repr(study).replace("\n  ", " ")
     # No set of three groups is taken apart.
     targets = [*one_list.target_sets, ["table", "chair"]]
+    asked = {"three": Query(targets, [["family"], ["office"]])}
     with pytest.raises(ValueError, match="nothing could be measured: nan: WEAT-ES"):
-        silhouette_study("weat", Query(targets, [["family"], ["office"]]), models, n_runs=2)
+        silhouette_study("weat", asked, models, n_runs=2)
 
 
 class Scaled(BaseMetric):
@@ -132,17 +133,17 @@ class Scaled(BaseMetric):
 
 def test_what_cannot_be_measured_is_nan_with_its_reason(models, queries, caplog):
     study = silhouette_study(
-        ["weat", Scaled], queries["career"], models, vary="targets", n_runs=2,
+        ["weat", Scaled], queries, models, vary="targets", n_runs=2,
         unbiased="left", biased="right",
     )  # fmt: skip
     assert study.robustness.loc["SC"].isna().all()
     assert study.accuracy.loc["SC"].isna().all()
     assert study.accuracy.loc["WEAT-ES"].notna().all()
-    assert sum("finite range" in note for note in study.notes) == 2
+    assert sum("finite range" in note for note in study.notes) == 4
     assert "SC" in caplog.text
     bounded = silhouette_study(
         {Scaled: {"value_range": (-1, 1), "no_bias_value": 0.5}},
-        queries["career"], models, vary="targets", n_runs=2,
+        {"career": queries["career"]}, models, vary="targets", n_runs=2,
     )  # fmt: skip
     (one, _) = bounded.silhouettes.values()
     assert (one.value_range, one.no_bias_value) == ((-1.0, 1.0), 0.5)
@@ -155,14 +156,16 @@ def test_a_model_that_lacks_words_is_compared_on_the_same_words(models, queries)
         few = lacking(few, word)
     # Models that are called so are the references.
     named = {"unbiased": models["left"], "biased": few}
-    study = silhouette_study(["weat", "ect"], query, named, vary="targets", n_runs=2)
+    asked = {"career": query}
+    study = silhouette_study(["weat", "ect"], asked, named, vary="targets", n_runs=2)
     assert {one.n_words for one in study.silhouettes.values()} == {12}
     assert study.accuracy.notna().all(axis=None)
     # One without any word of a set answers nothing, and takes no words from the others.
     for word in query.target_sets[0]:
         few = lacking(few, word)
-    study = silhouette_study("weat", query, [models["left"], few], vary="targets", n_runs=2)
-    assert [(key[3], one.n_words) for key, one in study.silhouettes.items()] == [("one", 16)]
+    named["biased"] = few
+    study = silhouette_study("weat", asked, named, vary="targets", n_runs=2)
+    assert [(key[3], one.n_words) for key, one in study.silhouettes.items()] == [("unbiased", 16)]
     assert any(note.startswith("nan: WEAT-ES") for note in study.notes)
 
 
@@ -178,15 +181,11 @@ def study_of(silhouettes, **more):
 
 
 def test_best_scores_are_marked_and_ties_at_the_printed_digits_with_them():
-    values = {"A": 0.5, "B": 0.5004, "C": 0.6, "<i> & co": 0.7}
+    values = {"A": 0.5, "B": 0.5004, "C": 0.6, "D": 0.7}
     study = study_of({(name, "m"): made(value, name) for name, value in values.items()})
     assert study.robustness.iloc[:, 0].tolist() == pytest.approx([0.75, 0.7498, 0.7, 0.65])
     assert study.best().iloc[:, 0].tolist() == [True, True, False, False]
     assert "0.75*  0.75*" in repr(study)
-    html = study._repr_html_()
-    assert html.count(">0.75*<") == 2
-    # Names are shown as they are.
-    assert "&lt;i&gt; &amp; co" in html
     with pytest.raises(ValueError, match="needs two reference models"):
         study.best("accuracy")
 
@@ -267,10 +266,3 @@ def test_wrong_input_is_refused_before_the_first_run(call, computed, change, mes
     with pytest.raises((TypeError, ValueError), match=message):
         call(**change)
     assert computed == []
-
-
-def test_names_must_tell_apart(call, models, queries):
-    with pytest.raises(ValueError, match="two are called 'one'"):
-        call(models=[models["left"], models["right"].copy("one")])
-    query = queries["career"]
-    assert len(call(queries=[query, query]).silhouettes) == len(models)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from html import escape
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -17,7 +15,6 @@ import pandas as pd
 
 from wefe._checks import (
     as_seed,
-    by_name,
     check_choice,
     check_positive_int,
     logger,
@@ -26,7 +23,7 @@ from wefe._checks import (
 )
 from wefe._same_words import on_same_words
 from wefe._visible import draw
-from wefe.metrics._base import has_own_run_query
+from wefe.metrics._base import BaseMetric, has_own_run_query
 from wefe.metrics._registry import MetricLike, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_queries
@@ -41,14 +38,9 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 Metrics: TypeAlias = Mapping[MetricLike, Mapping[str, Any]] | Sequence[MetricLike] | MetricLike
-Queries: TypeAlias = Mapping[str, Query] | Sequence[Query] | Query
-Models: TypeAlias = (
-    Mapping[str, WordEmbeddingModel] | Sequence[WordEmbeddingModel] | WordEmbeddingModel
-)
 # Metric, bias type, vary and model.
 Key: TypeAlias = tuple[str, str, str, str]
 Table: TypeAlias = Literal["robustness", "accuracy"]
-Task: TypeAlias = partial[list[Silhouette]]
 
 # A metric that uses less of its range is robust for that reason alone.
 _LEAST_USED = 0.1
@@ -81,9 +73,9 @@ class SilhouetteStudy:
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
     >>> query, model = load_weat_queries()[5], load_test_model()
-    >>> study = silhouette_study(["weat", "mac"], query, model, vary="targets", n_runs=10)
-    >>> study.to_frame()["metric"].tolist()
-    ['WEAT-ES', 'MAC']
+    >>> study = silhouette_study(["weat", "mac"], {"career": query}, {"demo": model}, n_runs=10)
+    >>> study.to_frame()["robustness"].round(2).tolist()
+    [0.74, 0.88, 0.99, 0.99]
     """
 
     found: Mapping[Key, Silhouette | str]
@@ -191,62 +183,55 @@ class SilhouetteStudy:
         columns = pd.MultiIndex.from_product(levels, names=[n.replace("_", " ") for n in names])
         return wide.reindex(index=pd.Index(metrics, name="metric"), columns=columns)
 
-    def plot(
-        self,
-        metric: str | None = None,
-        bias_type: str | None = None,
-        vary: Vary | None = None,
-    ) -> Figure:
-        """Draw the silhouettes; see :func:`wefe.plotting.plot_silhouettes`.
+    def plot(self, bias_type: str | None = None) -> Figure:
+        """Draw the silhouettes, all or those of one bias type.
 
         Parameters
         ----------
-        metric, bias_type, vary : str, optional
-            Draw only this metric (by its label), bias type or kind of list.
+        bias_type : str, optional
+            The bias type. For other choices, pass some of `silhouettes` to
+            :func:`wefe.plotting.plot_silhouettes`.
 
         Returns
         -------
         plotly.graph_objects.Figure
             The figure, not shown yet.
         """
-        chosen, places = self.silhouettes, {"metric": metric, "bias_type": bias_type, "vary": vary}
-        for place, (name, wanted) in enumerate(places.items()):
-            if wanted is not None:
-                check_choice(name, wanted, dict.fromkeys(key[place] for key in self.found))
-                chosen = {key: one for key, one in chosen.items() if key[place] == wanted}
+        if bias_type is not None:
+            check_choice("bias_type", bias_type, dict.fromkeys(key[1] for key in self.found))
         # A figure has little room, and the bias type identifies the query.
-        shown = [replace(one, query_name=key[1]) for key, one in chosen.items()]
+        shown = [
+            replace(one, query_name=key[1])
+            for key, one in self.silhouettes.items()
+            if bias_type in (None, key[1])
+        ]
         return draw("plot_silhouettes", shown)
 
     def _tables(self) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield titles and formatted scores: metrics in columns, a star for the best in a row."""
         for name, title in _TITLES.items():
             if (table := getattr(self, name)) is not None:
-                stars = np.where(self.best(name) & (len(table) > 1), "*", "")
+                # As wide as a star, so that digits are aligned.
+                stars = np.where(self.best(name), "*", " ") if len(table) > 1 else ""
                 shown = (table.map("{:.2f}".format) + stars).T
                 yield title.format(biased=self.biased, unbiased=self.unbiased), shown
 
     def __repr__(self) -> str:
-        n_runs = next((one.n_runs for one in self.silhouettes.values()), 0)
-        several = len(self.robustness) > 1
-        parts = [f"Silhouette study, {n_runs} runs" + " (*: best in the row)" * several]
+        n_runs = next(iter(self.silhouettes.values())).n_runs
+        stars = " (*: best in the row)" * (len(self.robustness) > 1)
+        parts = [f"Silhouette study, {n_runs} runs{stars}"]
         for title, cells in self._tables():
-            # Align the digits.
-            padded = cells.map(f"{{:{4 + several}}}".format).rename_axis(columns=None)
-            padded.index.names = [None] * padded.index.nlevels
-            parts += [title, *map(str.rstrip, padded.to_string().splitlines())]
+            cells.index.names = [None] * cells.index.nlevels
+            shown = cells.rename_axis(columns=None).to_string()
+            parts += [title, *map(str.rstrip, shown.splitlines())]
         parts += [textwrap.fill(note, 99, subsequent_indent="  ") for note in self.notes]
         return "\n".join(parts)
-
-    def _repr_html_(self) -> str:
-        tables = [f"<p>{escape(title)}</p>{cells.to_html()}" for title, cells in self._tables()]
-        return "".join(tables) + "".join(f"<p>{escape(note)}</p>" for note in self.notes)
 
 
 def silhouette_study(
     metrics: Metrics,
-    queries: Queries,
-    models: Models,
+    queries: Mapping[str, Query],
+    models: Mapping[str, WordEmbeddingModel],
     *,
     vary: Sequence[Vary] | Vary = ("targets", "attributes"),
     n_runs: int = 100,
@@ -267,10 +252,9 @@ def silhouette_study(
         For example ``["weat", "ect", "rnsb"]``. The options are those of :func:`bias_silhouettes`,
         such as 'metric_params', 'value_range' and 'no_bias_value'. The paper uses ``{"weat": {},
         "rnsb": {"value_range": (0, 1)}, "ect": {"no_bias_value": 0}}``.
-    queries : mapping from bias type to Query, or sequence of Query
-        The word lists: target sets are social groups, attribute sets concepts. For a sequence, the
-        names of the queries are the bias types.
-    models : mapping from name to WordEmbeddingModel, or sequence of WordEmbeddingModel
+    queries : mapping from bias type to Query
+        The word lists: target sets are social groups, attribute sets concepts.
+    models : mapping from name to WordEmbeddingModel
         A word of a query that one of the models lacks is left out for all.
     vary : sequence of {'targets', 'attributes'}, or one of them
         Which lists grow; by default each kind in turn.
@@ -294,8 +278,8 @@ def silhouette_study(
     Raises
     ------
     ValueError
-        If names are not unique, a reference model is not among the models, a metric rejects its
-        parameters, or (after the runs) nothing could be measured.
+        If two metrics have the same name, a reference model is not among the models, a metric
+        rejects its parameters, or (after the runs) nothing could be measured.
 
     Examples
     --------
@@ -314,9 +298,8 @@ def silhouette_study(
     career Social group    0.81
     """
     measured = _checked_metrics(metrics)
-    given = [queries] if isinstance(queries, Query) else queries
-    asked = by_name(given, check_queries, "query_name")
-    compared = by_name(models, check_models)
+    check_queries([*queries.values()])
+    given = check_models([*models.values()])
     lists = list(dict.fromkeys([vary] if isinstance(vary, str) else vary))
     for each in lists:
         check_choice("vary", each, tuple(LIST_TYPES))
@@ -327,28 +310,28 @@ def silhouette_study(
         "n_jobs": n_jobs,
         "progress": progress,
     }
-    references = checked_references(unbiased, biased, list(compared))
+    references = checked_references(unbiased, biased, [*models])
     found: dict[Key, Silhouette | str] = {}
     notes: list[str] = []
-    n_silhouettes = len(asked) * len(measured) * len(lists) * len(compared)
+    n_silhouettes = len(queries) * len(measured) * len(lists) * len(models)
     with (
         noted([], quiet=False),
         progress_bar(n_silhouettes, "silhouette study", "silhouette", progress) as bar,
     ):
-        for (bias_type, query), (label, measure) in product(asked.items(), measured.items()):
-            (metric,) = measure.args
+        for (bias_type, query), (label, (metric, options)) in product(
+            queries.items(), measured.items()
+        ):
             (fitting,) = metric._on_one_list(query)
             if fitting is not query:
                 notes.append(f"{label}: all attribute sets of a query as one list.")
             # As bias_silhouettes does, which gets one model at a time here.
-            lookup = {"lost_vocabulary_threshold": 1.0, **measure.keywords.get("metric_params", {})}
-            alike = on_same_words(list(compared.values()), [fitting], lookup)
-            for each, (name, model) in product(lists, zip(compared, alike, strict=True)):
-                named = copy.copy(model)
-                named.name = name
+            lookup = {"lost_vocabulary_threshold": 1.0, **options.get("metric_params", {})}
+            alike = on_same_words(given, [fitting], lookup)
+            for each, (name, model) in product(lists, zip(models, alike, strict=True)):
                 key = label, bias_type, each, name
                 try:
-                    (found[key],) = measure(fitting, [named], each, **shared)
+                    (one,) = bias_silhouettes(metric, fitting, [model], each, **options, **shared)
+                    found[key] = replace(one, model_name=name)
                 except ValueError as error:
                     found[key] = str(error)
                     logger.warning("%s has no silhouette: %s", ", ".join(key), error)
@@ -356,10 +339,10 @@ def silhouette_study(
     return SilhouetteStudy(found, *references, notes)
 
 
-def _checked_metrics(metrics: Any) -> dict[str, Task]:
-    """Return `bias_silhouettes` of each metric with its own options, by label."""
+def _checked_metrics(metrics: Any) -> dict[str, tuple[BaseMetric, Mapping[str, Any]]]:
+    """Return each metric with its own options of `bias_silhouettes`, by label."""
     options = metrics if isinstance(metrics, Mapping) else {m: {} for m in as_metrics(metrics)}
-    checked: dict[str, Task] = {}
+    checked: dict[str, tuple[BaseMetric, Mapping[str, Any]]] = {}
     for metric, own in zip(as_metrics([*options]), options.values(), strict=True):
         params = own.get("metric_params", {})
         if not has_own_run_query(metric):
@@ -367,7 +350,7 @@ def _checked_metrics(metrics: Any) -> dict[str, Task]:
         label = metric.scale(**{**metric.subset_params, **params}).label
         if label in checked:
             raise ValueError(f"metrics must differ; two are called {label}. Remove one.")
-        checked[label] = partial(bias_silhouettes, metric, **own)
+        checked[label] = metric, own
     return checked
 
 
