@@ -351,13 +351,9 @@ def test_frames_and_json():
     silhouette = silhouette_of(WEAT, query_for(WEAT, SIZES), model_of(), n_runs=3)
     frame = silhouette.to_frame()
     assert frame["k"].tolist() == [2, 4, 6, 8, 10, 12]
-    again = Silhouette.from_json(silhouette.to_json())
+    again = Silhouette._of(json.loads(silhouette.to_json()))
     np.testing.assert_array_equal(again.curves, silhouette.curves)
     assert again.to_json() == silhouette.to_json()
-    whole = json.loads(silhouette.to_json())
-    for change in ({"curves": [[None]]}, {"sizes": []}, {"value": None}):
-        with pytest.raises(ValueError, match="to_json"):
-            Silhouette.from_json(json.dumps(whole | change))
 
 
 # Metrics that are built on others

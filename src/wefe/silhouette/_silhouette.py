@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -165,30 +164,11 @@ class Silhouette(Facts):
         return pd.DataFrame({name: getattr(self, name) for name in ("k", "lower", "mean", "upper")})
 
     @classmethod
-    def from_json(cls, text: str) -> Silhouette:
-        """Read a silhouette that :meth:`to_json` wrote.
-
-        Parameters
-        ----------
-        text : str
-            JSON.
-
-        Returns
-        -------
-        Silhouette
-            The silhouette, with the same attributes.
-        """
-        try:
-            content = json.loads(text)
-            arrays = {name: np.asarray(content[name]) for name in ("sizes", "curves")}
-            tuples = {name: tuple(content[name]) for name in ("value_range", "words_left_out")}
-            made = cls(**content | arrays | tuples)
-            is_finite = np.isfinite([made.value, *made.curves.flat]).all()
-            if not is_finite or made.curves.shape != (made.n_runs, len(made.k)):
-                raise ValueError("curves must be finite, with one score per size")
-        except (LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"text must be JSON from Silhouette.to_json: {error}.") from error
-        return made
+    def _of(cls, content: Mapping[str, Any]) -> Silhouette:
+        """Return a silhouette from the data of :meth:`to_json`."""
+        arrays = {name: np.asarray(content[name]) for name in ("sizes", "curves")}
+        tuples = {name: tuple(content[name]) for name in ("value_range", "words_left_out")}
+        return cls(**{**content, **arrays, **tuples})
 
     def sufficient_size(self, tolerance: float = 0.05, coverage: float = 1.0) -> int | None:
         """Smallest number of words from which on the score stays close to that of all words.

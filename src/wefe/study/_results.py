@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 import sqlite3
 from collections import Counter
@@ -641,7 +640,7 @@ def silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
     value = outcome.value or {"nan_reason": outcome.why}
     if value["nan_reason"] is not None:
         return str(value["nan_reason"])
-    return Silhouette.from_json(json.dumps({**value["silhouette"], "model_name": task.model}))
+    return Silhouette._of({**value["silhouette"], "model_name": task.model})
 
 
 def _resampled(distances: str) -> np.ndarray:
