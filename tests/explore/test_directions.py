@@ -23,7 +23,6 @@ def test_the_direction_of_two_groups_is_that_of_the_worked_example(toy_model):
     "criterion",
     [
         PAIRS,
-        {"she": ["she", "woman"], "he": ["he", "man"]},
         Criterion("sex", PAIRS, class_names=["she", "he"]),
     ],
 )

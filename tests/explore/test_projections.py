@@ -95,17 +95,17 @@ def test_only_words_that_look_like_words_unless_they_are_given():
     vectors = np.eye(10)
     vectors[2:, 0] = 0.5
     model = WordEmbeddingModel((words, vectors), "m")
-    found = extreme_words(model, 20, ("she", "he"))["word"].tolist()
+    found = extreme_words(model, 20, [("she", "he")])["word"].tolist()
     assert found == ["nurse", "pilot", "tree", "sea"]
-    given = extreme_words(model, 20, ("she", "he"), words=["Nurse", "nurse2"])["word"].tolist()
+    given = extreme_words(model, 20, [("she", "he")], words=["Nurse", "nurse2"])["word"].tolist()
     assert given == ["Nurse", "nurse2"]
 
 
 def test_frequent_words_are_those_from_the_start():
     model = random_model()
-    table = extreme_words(model, 50, ("aaa", "baa"), among=100)
+    table = extreme_words(model, 50, [("aaa", "baa")], among=100)
     assert max(model.vocab[word] for word in table["word"]) < 100
-    assert len(extreme_words(model, 500, ("aaa", "baa"), among=None)) == 498
+    assert len(extreme_words(model, 500, [("aaa", "baa")], among=None)) == 498
 
 
 # Distribution

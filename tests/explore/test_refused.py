@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from wefe.datasets import Criterion
 from wefe.explore import (
     bias_directions,
     correlate_with_statistic,
@@ -14,7 +15,7 @@ from wefe.explore import (
 from wefe.explore._analogies import generate_analogies, learn_specific_words
 
 PAIRS = [("she", "he"), ("woman", "man")]
-GENDER = {"female": ["she", "woman"], "male": ["he", "man"]}
+GENDER = Criterion("gender", [("she", "he"), ("woman", "man")], class_names=("female", "male"))
 SHARES = {"home": 0.9, "kids": 0.8, "boss": 0.1, "job": 0.3}
 DEFAULTS = {
     bias_directions: {},
@@ -32,8 +33,7 @@ DEFAULTS = {
     ("function", "options", "culprit"),
     [
         (bias_directions, {"criterion": None}, "criterion"),
-        (bias_directions, {"criterion": {"f": ["she", "woman"], "m": ["he"]}}, "same number"),
-        (bias_directions, {"criterion": [["she", "woman"], ["he"]]}, "use a mapping"),
+        (bias_directions, {"criterion": [["she", "woman"], ["he"]]}, "one word per class"),
         (correlate_with_statistic, {"statistic": ["home", "kids"]}, "mapping"),
         (correlate_with_statistic, {"statistic": pd.DataFrame({"a": [1.0]})}, "Select a column"),
         (correlate_with_statistic, {"statistic": pd.Series([1, 2], index=["job"] * 2)}, "job"),

@@ -8,11 +8,12 @@ import pytest
 from scipy import stats
 
 from wefe import WordEmbeddingModel
+from wefe.datasets import Criterion
 from wefe.explore import bias_directions
 from wefe.explore._statistics import correlate_with_statistic
 from wefe.metrics import SCWEAT
 
-GENDER = {"female": ["she", "woman"], "male": ["he", "man"]}
+GENDER = Criterion("gender", [("she", "he"), ("woman", "man")], class_names=("female", "male"))
 WOMEN = {"home": 0.9, "kids": 0.8, "boss": 0.1, "job": 0.3, "nurse": 0.7, "pilot": 0.2, "tree": 0.5}
 
 

@@ -51,7 +51,7 @@ def generate_analogies(
     ----------
     model : WordEmbeddingModel
         The model.
-    criterion : str, Criterion, mapping, sequence of tuples, or BiasDirections, default='gender'
+    criterion : str, Criterion, sequence of tuples, or BiasDirections, default='gender'
         The groups, as in :func:`bias_directions`. Of more than two groups, all pairs are compared,
         along the difference of their directions.
     n : int, default=100

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_text, found, logger, nearest
+from wefe._checks import check_sequence, check_text, logger, nearest
 from wefe.datasets import Criterion, load_criterion
 from wefe.embeddings import definitional_vectors, forms_found
 from wefe.metrics._geometry import Vectors, unit_rows
@@ -267,12 +266,7 @@ class BiasDirections:
 Places: TypeAlias = npt.NDArray[np.intp]
 #: What functions take for a criterion.
 CriterionLike: TypeAlias = (
-    str
-    | os.PathLike[str]
-    | Criterion
-    | Mapping[str, Sequence[str]]
-    | Sequence[Sequence[str]]
-    | BiasDirections
+    str | os.PathLike[str] | Criterion | Sequence[Sequence[str]] | BiasDirections
 )
 
 
@@ -288,14 +282,12 @@ def bias_directions(
     ----------
     model : WordEmbeddingModel
         The model.
-    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
+    criterion : str, Criterion, sequence or BiasDirections, default='gender'
         - a name from :func:`wefe.datasets.list_criteria` (only words that ship with the package; no
           download), or a file
         - a criterion, for example ``load_criterion("gender")`` with all its specific words
-        - the words of each group, matched by position:
-          ``{"female": ["she", "woman"], "male": ["he", "man"]}``
-        - tuples (or one) of words that differ only in the group, such as ``[("she", "he")]``; the
-          first tuple names the groups
+        - tuples of words that differ only in the group, such as ``[("she", "he")]``; the first
+          tuple names the groups
         - a BiasDirections of any model of the same dimension
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
@@ -361,34 +353,15 @@ def bias_directions(
     )
 
 
-def as_criterion(criterion: Any) -> Criterion:
+def as_criterion(criterion: CriterionLike) -> Criterion:
     if isinstance(criterion, BiasDirections):
         return criterion.criterion
     if isinstance(criterion, Criterion):
         return criterion
     if isinstance(criterion, str | os.PathLike):
         return load_criterion(criterion, offline=True)
-    sets: Any = criterion
-    names: list[str] = []
-    if isinstance(criterion, Mapping):
-        names, sets = [*criterion], [*zip_longest(*criterion.values())]
-        title = " and ".join(names)
-    elif isinstance(criterion, Sequence) and all(isinstance(each, Sequence) for each in criterion):
-        sets = [criterion] if all(isinstance(word, str) for word in criterion) else criterion
-        names = [*sets[0]]
-        title = " - ".join(names)
-    if not names:
-        raise TypeError(
-            "criterion must be a name such as 'gender', a Criterion, the words of each group, or "
-            f"tuples of words; got {found(criterion)}."
-        )
-    if any(None in tuple(words) or len(words) != len(names) for words in sets):
-        raise ValueError(
-            "all groups of a criterion need the same number of words; give tuples with one word "
-            "per group, [('she', 'he'), ('woman', 'man')], or use a mapping: {'female': ['she', "
-            f"'woman'], 'male': ['he', 'man']}}; got {found(criterion)}."
-        )
-    return Criterion(title, sets, class_names=names)
+    sets = check_sequence("criterion", criterion)
+    return Criterion(" - ".join(sets[0]), sets, class_names=sets[0])
 
 
 def chance(frequent: FloatArray, directions: BiasDirections) -> float:

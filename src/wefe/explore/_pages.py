@@ -140,7 +140,7 @@ def model_page(
     ----------
     model : WordEmbeddingModel
         The model with its whole vocabulary.
-    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
+    criterion : str, Criterion, sequence or BiasDirections, default='gender'
         The groups, as in :func:`bias_directions`.
     words : sequence of str, mapping or Query, optional
         Word lists to describe as well. Default: the stereotyped words of the criterion, if any.
@@ -346,7 +346,7 @@ def word_page(
         The model with its whole vocabulary.
     word : str
         The word; KeyError if the model lacks it, or its vector has no direction.
-    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
+    criterion : str, Criterion, sequence or BiasDirections, default='gender'
         The groups, as in :func:`bias_directions`.
     k : int, default=100
         Number of nearest neighbours, at most all other words.

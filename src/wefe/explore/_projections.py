@@ -268,7 +268,7 @@ def indirect_bias_along(
     {'nursing': 0.02, 'nurses': 0.01, 'patients': 0.02, 'mary': 0.19}
     """
     bias = bias_directions(model, criterion, preprocessors=preprocessors)
-    line = bias_directions(model, (first, second), preprocessors=preprocessors)
+    line = bias_directions(model, [(first, second)], preprocessors=preprocessors)
     left_out = [*(bias.words if ignore is None else check_words("ignore", ignore)), first, second]
     table = extreme_words(
         model, n, line, words=words, among=among, ignore=left_out, preprocessors=preprocessors

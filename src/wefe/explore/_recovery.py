@@ -64,7 +64,7 @@ def recovery_tests(
     ----------
     model : WordEmbeddingModel
         The model to test, with its whole vocabulary.
-    criterion : str, Criterion, mapping or sequence, default='gender'
+    criterion : str, Criterion or sequence, default='gender'
         The groups, as in :func:`bias_directions`.
     original : WordEmbeddingModel, optional
         The model before mitigation, which determines the groups of words. Default: `model`; then
