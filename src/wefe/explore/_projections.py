@@ -22,7 +22,6 @@ from wefe.explore._directions import (
     FREQUENT,
     BiasDirections,
     CriterionLike,
-    Found,
     as_looked_up,
     bare_words,
     bias_directions,
@@ -90,11 +89,13 @@ def project(
             bare, own = own_words(model, np.arange(len(cosines)))
             parts.append(projections_frame(label, VOCABULARY, bare, cosines[own], directions))
             continue
-        lost[label] = {}
-        for name, known in _looked_up(model, lists, preprocessors).items():
-            lost[label][name] = known.lost + known.unusable
-            cosines = directions.cosines(known.vectors)
-            parts.append(projections_frame(label, name, known.forms, cosines, directions))
+        known = {name: look_up(model, words, preprocessors, name) for name, words in lists.items()}
+        if not any(one.words for one in known.values()):
+            raise ValueError(f"{model.name} has none of the words{as_looked_up(preprocessors)}.")
+        lost[label] = {name: one.lost + one.unusable for name, one in known.items()}
+        for name, one in known.items():
+            cosines = directions.cosines(one.vectors)
+            parts.append(projections_frame(label, name, one.forms, cosines, directions))
     table = pd.concat(parts, ignore_index=True)
     groups = list(directions.groups)
     table.attrs.update({"criterion": directions.name, "groups": groups, "lost": lost})
@@ -115,25 +116,24 @@ def extreme_words(
     n: int = 10,
     criterion: CriterionLike = "gender",
     *,
-    words: Sequence[str] | None = None,
     among: int | None = FREQUENT,
     ignore: Sequence[str] | None = None,
     preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
-    """Find the words with the largest projection on each group.
+    """Find the words of a vocabulary with the largest projection on each group.
+
+    To compare words of your own, such as occupations, sort the result of :func:`project`.
 
     Parameters
     ----------
     models : WordEmbeddingModel or sequence of them
-        As in :func:`project`.
+        As in :func:`project`, with their whole vocabularies.
     n, criterion : optional
         Number of words per group, and the groups, as in :func:`bias_directions`.
-    words : sequence of str, optional
-        Words to choose from, for example occupations. ValueError if a model has none of them.
     among : int or None, default=50_000
-        Without `words`: choose from this many words at the start of the vocabulary (usually the
-        most frequent ones); None for all. Only forms that look like words count: in lower case,
-        shorter than 20 letters, without digits and punctuation.
+        Choose from this many words at the start of the vocabulary (usually the most frequent ones);
+        None for all. Only forms that look like words count: in lower case, shorter than 20 letters,
+        without digits and punctuation.
     ignore : sequence of str, optional
         Words to leave out; an empty list ignores none. Default: words that rightly belong to a
         group (`BiasDirections.words`).
@@ -161,26 +161,15 @@ def extreme_words(
     for label, model, directions in _in_each(models, criterion, preprocessors):
         ignored = directions.words if ignore is None else check_words("ignore", ignore)
         left_out = every_form(ignored, preprocessors)
-        if words is None:
-            rows, _ = plain_rows(model, among)
-            best = most_associated(model, directions.towards, n, left_out, rows)
-            words_at: Any = model.table.words_at
-        else:
-            lists = {"words": check_word_set("words", words)}
-            found = _looked_up(model, lists, preprocessors)["words"]
-            words_at = pd.Index(found.forms).take
-            cosines = directions.cosines(found.vectors)
-            cosines[pd.Index(found.forms).isin(left_out)] = -1
-            # A stable sort puts the more frequent of equal words first.
-            order = np.argsort(-cosines, axis=0, kind="stable")[:n]
-            best = list(zip(order.T, np.take_along_axis(cosines, order, axis=0).T, strict=True))
+        rows, _ = plain_rows(model, among)
+        best = most_associated(model, directions.towards, n, left_out, rows)
         for group, (rows, along) in zip(directions.groups, best, strict=True):
             far = along > ROUNDING
             columns = {
                 "model": label,
                 "group": group,
                 "rank": np.arange(1, far.sum() + 1),
-                "word": bare_words(model, words_at(rows[far])),
+                "word": bare_words(model, model.table.words_at(rows[far])),
                 "projection": along[far],
             }
             parts.append(pd.DataFrame(columns))
@@ -195,18 +184,6 @@ def word_lists(words: object) -> dict[str, list[str]]:
         words = dict(zip(names, words.target_sets + words.attribute_sets, strict=True))
     lists = words if isinstance(words, Mapping) else {"words": words}
     return {str(name): [*check_word_set(f"words[{name!r}]", lists[name])] for name in lists}
-
-
-def _looked_up(
-    model: WordEmbeddingModel,
-    lists: Mapping[str, Sequence[str]],
-    preprocessors: Preprocessors | None,
-) -> dict[str, Found]:
-    """Return the words found of each list; raise an error if a list has none."""
-    result = {name: look_up(model, words, preprocessors, name) for name, words in lists.items()}
-    if not any(known.words for known in result.values()):
-        raise ValueError(f"{model.name} has none of the words{as_looked_up(preprocessors)}.")
-    return result
 
 
 def projections_frame(
@@ -232,9 +209,7 @@ def indirect_bias_along(
     criterion: CriterionLike = "gender",
     *,
     n: int = 10,
-    words: Sequence[str] | None = None,
     among: int | None = FREQUENT,
-    ignore: Sequence[str] | None = None,
     preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
     """Find the extreme words between two neutral words, and their indirect bias.
@@ -246,11 +221,11 @@ def indirect_bias_along(
     Parameters
     ----------
     model : WordEmbeddingModel
-        A model with its whole vocabulary, or at least `words`.
+        A model with its whole vocabulary.
     first, second : str
         Two words that should be neutral, such as 'softball' and 'football'. ValueError if the model
         lacks one of them, or they have the same direction.
-    criterion, n, words, among, ignore, preprocessors : optional
+    criterion, n, among, preprocessors : optional
         As in :func:`extreme_words`, with `n` words at each end, never `first` and `second`.
 
     Returns
@@ -269,10 +244,8 @@ def indirect_bias_along(
     """
     bias = bias_directions(model, criterion, preprocessors=preprocessors)
     line = bias_directions(model, [(first, second)], preprocessors=preprocessors)
-    left_out = [*(bias.words if ignore is None else check_words("ignore", ignore)), first, second]
-    table = extreme_words(
-        model, n, line, words=words, among=among, ignore=left_out, preprocessors=preprocessors
-    )
+    ignore = [*bias.words, first, second]
+    table = extreme_words(model, n, line, among=among, ignore=ignore, preprocessors=preprocessors)
     table["cosine"], table["indirect_bias"] = np.nan, np.nan
     for end, word in zip(line.groups, line.sets[0], strict=True):
         here = (table["group"] == end).to_numpy()
