@@ -8,7 +8,6 @@ from ._pages import distribution_of as distribution_of
 from ._pages import model_page as model_page
 from ._pages import word_page as word_page
 from ._projections import extreme_words as extreme_words
-from ._projections import in_two_dimensions as in_two_dimensions
 from ._projections import indirect_bias_along as indirect_bias_along
 from ._projections import project as project
 from ._recovery import cluster_map as cluster_map

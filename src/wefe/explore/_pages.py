@@ -356,9 +356,11 @@ def word_page(
         Words whose indirect bias with the word is also computed.
     original : WordEmbeddingModel, optional
         The model before mitigation. Directions and indirect bias are computed from it.
-    map_method, random_state, preprocessors : optional
-        As `method` in :func:`in_two_dimensions`; the seed of the random words and of UMAP; and as
-        in :func:`bias_directions`.
+    map_method : {'pca', 't-sne', 'umap'}, default='pca'
+        Method of the map; PCA for fewer than 8 words. 't-sne' uses scikit-learn, 'umap' needs
+        ``wefe[umap]``.
+    random_state, preprocessors : optional
+        The seed of the random words and of UMAP; and as in :func:`bias_directions`.
 
     Returns
     -------

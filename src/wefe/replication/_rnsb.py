@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 
 from wefe.datasets import load_rnsb_identity_terms, load_weat
 from wefe.embeddings import EmbeddedQuery, embed_query
-from wefe.explore import in_two_dimensions
+from wefe.explore._projections import in_two_dimensions
 from wefe.metrics import RNSB, joint_negative_sentiment, negative_sentiment_correlation
 from wefe.plotting import plot_negative_sentiment, plot_negative_sentiment_correlation
 from wefe.plotting._style import PALETTE, add_points, apply_layout
