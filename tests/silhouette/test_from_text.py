@@ -19,7 +19,7 @@ QUERY = Query(
     [["he", "man", "father"], ["she", "woman", "mother"]],
     [["office", "job", "salary"], ["home", "family", "kitchen"]],
 )
-SMALL = {"dim": 30, "epochs": 2, "progress": False}
+SMALL = {"dim": 30, "progress": False}
 FROM_GENSIM = ["sgns", "fasttext"]
 
 
@@ -43,7 +43,7 @@ def text():
 
 @pytest.fixture(scope="module")
 def corpus(text):
-    return _from_text._read(text, _from_text._swap_of(None), QUERY, 5, False)
+    return _from_text._read(text, _from_text._swap_of(None), QUERY, False)
 
 
 def scores_by(text, algorithm, strengths, **options):
@@ -131,7 +131,7 @@ def test_ppmi_is_that_of_a_slow_count(monkeypatch):
 
 def test_copies_are_in_turn_and_swapped_words_keep_their_case(text):
     forms = ["She", "SHE", "she", "sHe", "him", "Her"] * 2
-    corpus = _from_text._read([*text, *[forms] * 10], _from_text._swap_of(None), QUERY, 5, False)
+    corpus = _from_text._read([*text, *[forms] * 10], _from_text._swap_of(None), QUERY, False)
     as_is = np.zeros(len(corpus.lengths), dtype=bool)
     second = _from_text._second_copy(corpus, as_is)
     first, swapped = _from_text._in_turn(corpus, second)[-2:]
@@ -197,11 +197,11 @@ def test_intervals_are_those_of_student_over_seeds():
         name: WordEmbeddingModel.from_arrays(words, rng.standard_normal((12, 5)), name)
         for name in table["model_name"]
     }
-    result = score_reference_models(["weat", "mac"], [QUERY], models, table, confidence=0.9)
+    result = score_reference_models(["weat", "mac"], [QUERY], models, table)
     assert len(result) == 2 * 2 * 2
     some = measure("mac", [QUERY], [models[f"b 0.0 {i}"] for i in range(4)])["score"]
     row = result.set_index(["metric", "algorithm", "bias_strength"]).loc["MAC", "b", 0.0]
-    low, high = t.interval(0.9, 3, some.mean(), some.std() / 2)
+    low, high = t.interval(0.95, 3, some.mean(), some.std() / 2)
     found = row[["score", "score_lower", "score_upper", "score_sd", "n_seeds", "no_bias_value"]]
     assert found.tolist() == pytest.approx([some.mean(), low, high, some.std(), 4, 1])
 

@@ -18,7 +18,6 @@ import pandas as pd
 
 from wefe._checks import (
     as_seed,
-    check_between,
     check_bool,
     check_choice,
     check_positive_int,
@@ -41,13 +40,14 @@ if TYPE_CHECKING:
 
 Text: TypeAlias = str | os.PathLike[str] | Iterable[str | Sequence[str]]
 Rows: TypeAlias = npt.NDArray[np.integer[Any]]
-Sizes: TypeAlias = Mapping[str, int]
 Trained: TypeAlias = tuple[Sequence[str], npt.NDArray[np.float32]]
 
 ALGORITHMS = ("ppmi_svd", "sgns", "fasttext")
 # Vectors of less text are mostly noise.
 _MIN_TOKENS = 100_000
 _MIN_OCCURRENCES = 20
+# Context words on either side, occurrences of a word, and passes over the text, as in gensim.
+_WINDOW, _MIN_COUNT, _EPOCHS = 5, 5, 5
 # Pairs of tokens that are counted at once; they take about 100 bytes each.
 _BLOCK_TOKENS = 1 << 21
 # Character n-grams share so many vectors; fastText's own number, 2,000,000, takes 800 MB.
@@ -65,9 +65,6 @@ def train_reference_models(
     *,
     resample: bool = False,
     dim: int = 100,
-    window: int = 5,
-    min_count: int = 5,
-    epochs: int = 5,
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> tuple[dict[str, WordEmbeddingModel], pd.DataFrame]:
@@ -104,13 +101,8 @@ def train_reference_models(
     resample : bool, default=False
         Draw as many sentences as there are, with replacement, for each seed. The spread over seeds
         then also shows how much scores depend on the text.
-    dim, window : int
-        Dimensions of the vectors (default 100), and context words on either side of a word (default
-        5).
-    min_count : int, default=5
-        Rarer words are left out. Partners count together.
-    epochs : int, default=5
-        Passes over the text, for 'sgns' and 'fasttext'.
+    dim : int, default=100
+        Dimensions of the vectors.
     n_jobs, progress : optional
         As for :func:`bias_silhouettes`. Each worker needs the memory of one model.
 
@@ -144,6 +136,9 @@ def train_reference_models(
     corresponds to "his" and "him": the default pairs swap it with "his" and leave "him" and "hers".
     To measure "him", pass your own pairs: ``[("he", "she"), ("him", "her"), ("his", "hers")]``.
 
+    *Training.* Contexts are up to 5 words on either side. Words that occur less than 5 times are
+    left out, where partners count together. 'sgns' and 'fasttext' pass over the text 5 times.
+
     *PPMI-SVD* is not random: at strengths 0 and 1 all seeds give the same model without `resample`.
     It smooths the context distribution with 0.75 and has a flat window. A vector is the sum of word
     and context vector, each a singular vector times the square roots of the singular values.
@@ -169,9 +164,8 @@ def train_reference_models(
     """
     check_query(query)
     check_bool("resample", resample)
-    sizes = {"vector_size": dim, "window": window, "epochs": epochs}
-    for name, value in {**sizes, "min_count": min_count, "n_seeds": n_seeds}.items():
-        check_positive_int(name, value)
+    check_positive_int("dim", dim)
+    check_positive_int("n_seeds", n_seeds)
     for name in check_word_set("algorithms", algorithms):
         if check_choice("algorithms", name, ALGORITHMS) != "ppmi_svd":
             import_library("gensim.models", "gensim", f"training {name!r}")
@@ -184,10 +178,10 @@ def train_reference_models(
             f"swap_pairs must contain all target words of {query.query_name!r} and none of its "
             f"attribute words; check {listed(wrong)}. Change the query or the pairs."
         )
-    corpus = _read(text, swap, query, min_count, progress)
+    corpus = _read(text, swap, query, progress)
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_seeds).tolist()
     asked = list(itertools.product(dict.fromkeys(algorithms), strengths, range(n_seeds)))
-    calls = ((corpus, algorithm, s, seeds[i], resample, sizes) for algorithm, s, i in asked)
+    calls = ((corpus, algorithm, s, seeds[i], resample, dim) for algorithm, s, i in asked)
     models: dict[str, WordEmbeddingModel] = {}
     with progress_bar(len(asked), "training", "model", progress) as bar:
         trained = call_all(_train, calls, n_jobs)
@@ -206,7 +200,6 @@ def score_reference_models(
     queries: Sequence[Query],
     models: Mapping[str, WordEmbeddingModel],
     table: pd.DataFrame,
-    confidence: float = 0.95,
     **options: Any,
 ) -> pd.DataFrame:
     """Show how much a score depends on algorithm, bias strength and seed, with intervals.
@@ -217,8 +210,6 @@ def score_reference_models(
         As for :func:`wefe.running.measure`.
     models, table : dict, DataFrame
         The two results of :func:`train_reference_models`.
-    confidence : float, default=0.95
-        Confidence level of the intervals, between 0 and 1.
     **options
         Other parameters of :func:`wefe.running.measure`, such as `n_jobs`.
 
@@ -226,7 +217,7 @@ def score_reference_models(
     -------
     DataFrame
         One row per query, metric, algorithm and bias strength, with 'score' (mean over seeds),
-        'score_lower' and 'score_upper' (Student t interval over seeds, NaN for a single one),
+        'score_lower' and 'score_upper' (95 % Student t interval over seeds, NaN for one),
         'score_sd' (standard deviation between seeds), 'n_seeds' (those with a score) and
         'no_bias_value'. The interval covers randomness of training and, with `resample`, of the
         sentences, but not the choice of words; for that use `n_bootstrap` of
@@ -245,12 +236,11 @@ def score_reference_models(
 
     from wefe.running import measure
 
-    level = check_between("confidence", confidence, 0.95)
     scores = measure(metrics, queries, list(models.values()), **options)
     keys = ["query_name", "metric", "algorithm", "bias_strength", "no_bias_value"]
     groups = scores.merge(table, on="model_name").groupby(keys, sort=False, dropna=False)["score"]
     result = groups.agg(score="mean", score_sd="std", n_seeds="count").reset_index()
-    half = t.ppf((1 + level) / 2, result["n_seeds"] - 1) * groups.sem().to_numpy()
+    half = t.ppf(0.975, result["n_seeds"] - 1) * groups.sem().to_numpy()
     return result.assign(score_lower=result["score"] - half, score_upper=result["score"] + half)
 
 
@@ -303,9 +293,7 @@ def _sentences(text: Text) -> Iterator[Sequence[str]]:
             yield split(sentence) if isinstance(sentence, str) else check_sequence("text", sentence)
 
 
-def _read(
-    text: Text, swap: Mapping[str, str], query: Query, min_count: int, progress: bool
-) -> _Corpus:
+def _read(text: Text, swap: Mapping[str, str], query: Query, progress: bool) -> _Corpus:
     """Read a text, and keep its frequent words, most frequent first."""
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
@@ -321,10 +309,10 @@ def _read(
     partner = np.array([numbers[swap.get(word, word)] for word in words], dtype=np.intp)
     ids = np.array(tokens, dtype=np.intc)
     counts = np.bincount(ids, minlength=len(words))
-    _check_enough(query, Counter(dict(zip(words, counts.tolist(), strict=True))), min_count)
+    _check_enough(query, Counter(dict(zip(words, counts.tolist(), strict=True))))
     balanced = counts + counts[partner]
     order = np.argsort(-balanced, kind="stable")
-    order = order[balanced[order] >= 2 * min_count]
+    order = order[balanced[order] >= 2 * _MIN_COUNT]
     new = np.full(len(words), -1, dtype=np.intc)
     new[order] = np.arange(len(order))
     ids, sentences = new[ids], np.repeat(np.arange(len(lengths)), lengths)
@@ -333,22 +321,22 @@ def _read(
     return _Corpus([words[i] for i in order], new[partner[order]], ids[kept], sizes)
 
 
-def _check_enough(query: Query, counts: Counter[str], min_count: int) -> None:
+def _check_enough(query: Query, counts: Counter[str]) -> None:
     if (n_tokens := counts.total()) < _MIN_TOKENS:
         raise ValueError(
             f"text must have at least {_MIN_TOKENS:,} tokens; got {n_tokens:,}. Use more text."
         )
-    least = max(_MIN_OCCURRENCES, min_count)
-    rare = [f"{word!r} ({counts[word]})" for word in query.words if counts[word] < least]
+    few = [word for word in query.words if counts[word] < _MIN_OCCURRENCES]
+    rare = [f"{word!r} ({counts[word]})" for word in few]
     if rare:
         raise ValueError(
-            f"each word of {query.query_name!r} must occur at least {least} times in the text; "
-            f"found {listed(rare)}. Remove these words from the query, or use more text."
+            f"each word of {query.query_name!r} must occur at least {_MIN_OCCURRENCES} times in "
+            f"the text; found {listed(rare)}. Remove these words from the query, or use more text."
         )
 
 
 def _train(
-    corpus: _Corpus, algorithm: str, strength: float, seed: int, resample: bool, sizes: Sizes
+    corpus: _Corpus, algorithm: str, strength: float, seed: int, resample: bool, dim: int
 ) -> Trained:
     rng = np.random.default_rng(seed)
     # Drawn first, so that the sentences of a smaller strength are among those of a larger one.
@@ -357,10 +345,9 @@ def _train(
         corpus = _resampled(corpus, rng)
     second = _second_copy(corpus, as_is)
     if algorithm != "ppmi_svd":
-        return _gensim(algorithm, corpus, second, sizes, seed)
-    window = sizes["window"]
-    counts = _cooccurrences(corpus, window) + _cooccurrences(second, window)
-    return _svd(corpus.words, _ppmi(counts), sizes["vector_size"], rng)
+        return _gensim(algorithm, corpus, second, dim, seed)
+    counts = _cooccurrences(corpus, _WINDOW) + _cooccurrences(second, _WINDOW)
+    return _svd(corpus.words, _ppmi(counts), dim, rng)
 
 
 def _second_copy(corpus: _Corpus, as_is: npt.NDArray[np.bool_]) -> _Corpus:
@@ -423,10 +410,11 @@ def _in_turn(first: _Corpus, second: _Corpus) -> list[list[str]]:
     return [sentence.tolist() for pair in zip(*copies, strict=True) for sentence in pair]
 
 
-def _gensim(algorithm: str, first: _Corpus, second: _Corpus, sizes: Sizes, seed: int) -> Trained:
+def _gensim(algorithm: str, first: _Corpus, second: _Corpus, dim: int, seed: int) -> Trained:
     from gensim.models import FastText, Word2Vec
 
     make = Word2Vec if algorithm == "sgns" else partial(FastText, bucket=_BUCKETS)
+    sizes = {"vector_size": dim, "window": _WINDOW, "epochs": _EPOCHS}
     sentences = _in_turn(first, second)
     # With several workers, which sentence comes first depends on the machine.
     vectors = make(sentences, **sizes, sg=1, min_count=1, seed=seed, workers=1).wv
