@@ -44,8 +44,7 @@ UnequalLists: TypeAlias = Literal["exhaust", "proportional", "trim"]
 
 # Words that are added in a step, as in the paper: 2 social-group words, 6 concept words.
 _STEPS = {"targets": 2, "attributes": 6}
-# Numbers that are held at once (one per case and word of the sets that do not grow), and runs.
-_BLOCK_NUMBERS = 1 << 22
+# Runs that are held at once.
 _MOST_RUNS = 25
 
 
@@ -481,9 +480,7 @@ def _measured(
     bar: Any,
 ) -> Vectors:
     """Return the curves of all runs: shape (n_runs, n_steps)."""
-    n_fixed = sum(map(len, evaluation.sets)) - sum(map(len, evaluation.sets[growing]))
-    most = _BLOCK_NUMBERS // (len(sizes) * n_fixed)
-    size = max(1, min(_MOST_RUNS, most)) if evaluation.is_fast else 1
+    size = _MOST_RUNS if evaluation.is_fast else 1
     sent, parts = evaluation.for_jobs(n_jobs), chunks(len(orders[0]), size)
     calls = [(sent, growing, sizes, [order[part] for order in orders]) for part in parts]
     blocks = []
