@@ -381,13 +381,9 @@ def word_page(
     """
     check_model(model)
     before = model if original is None else original
-    if before.dim != model.dim:
-        raise ValueError(
-            f"original must be {model.name} before mitigation, with {model.dim} dimensions; got "
-            f"{before.name} with {before.dim}."
-        )
     others = check_words("others", others)
     directions = bias_directions(before, criterion, preprocessors=preprocessors)
+    bias_directions(model, directions)  # refuses a model of other dimensions
     form = form_of(model, word, preprocessors)
     k = min(check_positive_int("k", k), len(model.vocab) - 1)
     axes = directions.subspace, directions.towards, k
