@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +28,8 @@ from wefe.plotting._style import (
 if TYPE_CHECKING:
     from wefe.audit import DirectionAudit
 
-# Maximum number of rows or columns, pixels of a cell, pixels of the number in it.
-_SIZES = ((8, 60, 12), (16, 44, 10), (40, 28, 8), (math.inf, 16, 0))
+# More rows or columns have no room for numbers.
+_MOST_NUMBERS = 24
 
 
 def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "") -> go.Figure:
@@ -104,13 +103,13 @@ def _heat_map(
     number_format: str = ".2f",
 ) -> go.Figure:
     short, aggregation = shorten(list(table.columns))
-    cell_px, font_px = cell_size(max(table.shape))
+    cell_px = cell_size(max(table.shape))
     down = list(map(wrap, shorten(list(table.index))[0]))
     figure = stacked([cell_px * len(down)], 0)
     across, below_px = name_columns(figure, short, cell_px)
-    add_cells(figure, table, (down, across), what, font_px, number_format, limits, row=1, col=1)
+    add_cells(figure, table, (down, across), what, number_format, limits, row=1, col=1)
     missing = [{"x": j, "y": i, "text": "n/a"} for i, j in np.argwhere(table.isna())]
-    write(figure, missing, font={"size": font_px or 1}, xanchor="center")
+    write(figure, missing, xanchor="center")
     width = max(480, width_px(down) + cell_px * len(across) + 170)
     notes = {
         note: True,
@@ -130,9 +129,9 @@ def name_columns(figure: go.Figure, names: Sequence[str], cell_px: float) -> tup
     return labels, 30 + (width_px(labels) if is_upright else height_px(labels))
 
 
-def cell_size(n_cells: int) -> tuple[int, int]:
-    """Return the pixels of a cell and of the number in it (0 if there is no room)."""
-    return next((px, font) for most, px, font in _SIZES if n_cells <= most)
+def cell_size(n_cells: int) -> int:
+    """Return the pixels of a cell, so that about 600 suffice."""
+    return min(60, max(16, 600 // n_cells))
 
 
 def add_cells(
@@ -140,20 +139,20 @@ def add_cells(
     table: pd.DataFrame,
     labels: tuple[Sequence[str], Sequence[str]],
     what: str,
-    font_px: int,
     number_format: str = ".2f",
     limits: tuple[float, float] = (-1, 1),
     **place: Any,
 ) -> None:
     title = {"text": what, "side": "right"}
+    has_numbers = number_format and max(table.shape) <= _MOST_NUMBERS
     figure.add_heatmap(
         z=table.to_numpy().tolist(),
         zmin=limits[0],
         zmax=limits[1],
         autocolorscale=True,
         colorbar={"title": title, "thickness": 14, "tickformat": number_format},
-        texttemplate=f"%{{z:{number_format}}}" if font_px else None,
-        textfont={"size": font_px or 1},
+        # Plotly fits the size of the numbers.
+        texttemplate=f"%{{z:{number_format}}}" if has_numbers else None,
         xgap=1,
         ygap=1,
         hovertemplate=f"%{{y}}<br>%{{x}}<br>{what}: %{{z:.4g}}<extra></extra>",
@@ -194,7 +193,7 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     if audit.outliers:
         audits.append(audit.without(audit.outliers))
     n_rows = audit.n_sets + 1
-    cell_px, font_px = cell_size(n_rows)
+    cell_px = cell_size(n_rows)
     labels = {
         name: escape(shortened(name, 32)) + " *" * (name in audit.outliers) for name in audit.labels
     }
@@ -207,7 +206,7 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     for row, (each, what) in enumerate(zip(audits, titles, strict=False), 1):
         cell = at(row)
         own = [labels[name] for name in (*each.labels, "PC1")]
-        add_cells(figure, each.correlations, (own, own), "Cosine", font_px, **cell)
+        add_cells(figure, each.correlations, (own, own), "Cosine", **cell)
         figure.data[-1].showscale = row == 1
         # Cells have the same size in a panel of fewer sets.
         figure.update_xaxes(domain=[0, len(own) / n_rows], tickangle=-90, **cell)

@@ -227,11 +227,10 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     figure = stacked([len(names) * row_px], 0)
     across, below_px = name_columns(figure, models, _ACROSS_PX / len(models))
     largest = metric["farthest"][0]["distance"] or 1
-    font_px = 11 * (len(models) <= _MOST_WITH_NUMBERS)
     # The heading above the figure names the metric.
-    look = ("from no bias", font_px, "", (-largest, largest))
+    look = ("from no bias", "", (-largest, largest))
     add_cells(figure, pd.DataFrame(cells_of(far)), (names, across), *look, row=1, col=1)
-    if font_px:
+    if len(models) <= _MOST_WITH_NUMBERS:
         is_small = (cells["p_value"] < SIGNIFICANT) | cells["opposite"]
         texts = cells["score"].map(number).where(cells["score"].notna(), "")
         in_cells = cells_of(texts + np.where(is_small, "*", ""))
