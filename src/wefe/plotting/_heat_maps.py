@@ -13,7 +13,6 @@ from wefe._visible import count
 from wefe.plotting._reading import check_table
 from wefe.plotting._style import (
     apply_layout,
-    at,
     escape,
     height_px,
     name_rows,
@@ -163,10 +162,6 @@ def add_cells(
     figure.update_xaxes(**axis, **place)
 
 
-# Height of a line above a panel.
-_HEADING_PX = 30
-
-
 def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     """Plot how the directions of defining sets correlate (Schröder et al. 2024, figure 3).
 
@@ -178,8 +173,9 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     Returns
     -------
     plotly.graph_objects.Figure
-        A heat map from -1 to 1, and one without the outliers, which a star marks. The last row and
-        column, behind a line, are the first principal component (PC1).
+        A heat map from -1 to 1. The last row and column, behind a line, are the first principal
+        component (PC1). A star marks outliers; :meth:`wefe.audit.DirectionAudit.without` leaves
+        them out.
 
     Examples
     --------
@@ -189,41 +185,24 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     >>> plot_direction_correlations(audit).layout.yaxis.ticktext[-1]
     '<b>PC1</b>'
     """
-    audits = [audit]
-    if audit.outliers:
-        audits.append(audit.without(audit.outliers))
-    n_rows = audit.n_sets + 1
-    cell_px = cell_size(n_rows)
-    labels = {
-        name: escape(shortened(name, 32)) + " *" * (name in audit.outliers) for name in audit.labels
-    }
-    labels["PC1"] = "<b>PC1</b>"
-    below_px = width_px(labels.values()) + 24
-    heights = [cell_px * (each.n_sets + 1) for each in audits]
-    # One panel below the other: side by side, labels would cover cells on narrow pages.
-    figure = stacked(heights, below_px + _HEADING_PX, _HEADING_PX)
-    titles = ["All sets", f"Without {count(len(audit.outliers), 'outlier')}"]
-    for row, (each, what) in enumerate(zip(audits, titles, strict=False), 1):
-        cell = at(row)
-        own = [labels[name] for name in (*each.labels, "PC1")]
-        add_cells(figure, each.correlations, (own, own), "Cosine", **cell)
-        figure.data[-1].showscale = row == 1
-        # Cells have the same size in a panel of fewer sets.
-        figure.update_xaxes(domain=[0, len(own) / n_rows], tickangle=-90, **cell)
-        figure.add_hline(each.n_sets - 0.5, line_width=2, **cell)
-        figure.add_vline(each.n_sets - 0.5, line_width=2, **cell)
-        mean = f"mean {each.mean_correlation:.2f}, " * (each.n_sets > 1)
-        summary = f"<b>{what}</b>: {mean}PC1 {each.explained_variance_ratio[0]:.0%} of variance"
-        note = {"x": 0, "y": 1, "text": summary, "yanchor": "bottom", "yshift": 6}
-        write(figure, [note], domain="xy", font={"size": 12}, **cell)
-    # Beside the first panel, because the heading of the second may be wider than its cells.
-    bar = {"y": 1, "yanchor": "top", "len": heights[0], "lenmode": "pixels"}
-    figure.update_traces(colorbar=bar)
+    labels = [
+        escape(shortened(name, 32)) + " *" * (name in audit.outliers) for name in audit.labels
+    ]
+    labels.append("<b>PC1</b>")
+    cell_px = cell_size(len(labels))
+    figure = stacked([cell_px * len(labels)], 0)
+    add_cells(figure, audit.correlations, (labels, labels), "Cosine", row=1, col=1)
+    figure.update_xaxes(tickangle=-90)
+    figure.add_hline(audit.n_sets - 0.5, line_width=2)
+    figure.add_vline(audit.n_sets - 0.5, line_width=2)
+    share = audit.explained_variance_ratio[0]
     notes = {
-        f"PC1: the bias direction, first principal component of {count(audit.n_sets, 'set')}. "
-        f"By chance, a cosine is {audit.chance_cosine:.2f} off 0.": True,
+        f"PC1: the bias direction, first principal component of {count(audit.n_sets, 'set')}, "
+        f"with {share:.0%} of their variance. By chance, a cosine is {audit.chance_cosine:.2f} off "
+        "0.": True,
+        f"Between sets, the mean is {audit.mean_correlation:.2f}.": audit.n_sets > 1,
         "*: outlier, far from the common direction of the other sets.": audit.outliers,
     }
     title = f"Directions of the defining sets, {audit.model_name}"
-    width = max(560, heights[0] + width_px(labels.values()) + 150)
-    return apply_layout(figure, title, notes, below_px, width)
+    width = max(560, cell_px * len(labels) + width_px(labels) + 150)
+    return apply_layout(figure, title, notes, width_px(labels) + 24, width)
