@@ -12,7 +12,16 @@ import plotly.graph_objects as go
 from wefe._visible import count
 from wefe.audit._query import p_and_auc
 from wefe.plotting._reading import as_list, parts_of
-from wefe.plotting._style import PALETTE, apply_layout, grid, hover, hover_texts, wrap, write
+from wefe.plotting._style import (
+    PALETTE,
+    apply_layout,
+    grid,
+    hover,
+    hover_texts,
+    match_axes,
+    wrap,
+    write,
+)
 
 if TYPE_CHECKING:
     from wefe.audit import QueryAudit
@@ -69,7 +78,8 @@ def plot_individual_biases(
     attributes = {tuple(wrap(use.name, 30) for use in audit.attributes) for audit in given}
     if len(attributes) == 1:
         axis = "← {1}    {axis}    {0} →".format(*attributes.pop(), axis=axis)
-    figure.update_xaxes(matches="x", exponentformat="none", title_text=axis)
+    match_axes(figure, "x")
+    figure.update_xaxes(exponentformat="none", title_text=axis)
     # Room for the points below the first set, and for the name above the last one.
     figure.update_yaxes(range=[n_sets - 0.25, -0.75], showticklabels=False, showgrid=False)
     figure.update_layout(showlegend=False, violingap=0, violinmode="overlay")

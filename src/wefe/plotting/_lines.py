@@ -18,6 +18,7 @@ from wefe.plotting._style import (
     add_marks,
     apply_layout,
     grid,
+    match_axes,
     wrap,
 )
 
@@ -68,7 +69,7 @@ def plot_layer_scores(frame: pd.DataFrame) -> go.Figure:
     figure.add_hline(table["no_bias_value"].iloc[0], line_dash="dash")
     step = max(1, round(table["layer"].max() / 12))
     figure.update_xaxes(title_text="Layer (0: embedding layer)", dtick=step)
-    figure.update_yaxes(matches="y")
+    match_axes(figure, "y")
     figure.update_yaxes(title_text=metric, col=1)
     figure.update_layout(showlegend=len(names) > 1)
     undefined = table["score"].isna().sum()

@@ -17,6 +17,7 @@ from wefe.plotting._style import (
     apply_layout,
     escape,
     grid,
+    match_axes,
     width_px,
     wrap,
     write,
@@ -64,7 +65,8 @@ def plot_negative_sentiment(results: Mapping[str, Any]) -> go.Figure:
         else:
             note = {"x": 0.5, "y": 0.5, "text": wrap(f"no value: {spread.nan_reason}", 50)}
             write(figure, [note], domain="xy", xanchor="center", **place)
-    figure.update_yaxes(matches="y", rangemode="tozero", tickformat="~%")
+    match_axes(figure, "y")
+    figure.update_yaxes(rangemode="tozero", tickformat="~%")
     figure.update_yaxes(title_text="Share of negative sentiment", col=1)
     figure.update_xaxes(type="category", dtick=1, showgrid=False)
     figure.update_layout(bargap=0.25, showlegend=False)

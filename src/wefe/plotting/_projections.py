@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe.plotting._reading import check_frame, groups_of
+from wefe.plotting._reading import check_frame, groups_of, parts_of
 from wefe.plotting._style import (
     PALETTE,
     add_marks,
@@ -20,11 +19,11 @@ from wefe.plotting._style import (
     escape,
     grid,
     height_px,
+    match_axes,
     name_rows,
     shortened,
     tint,
     wrap,
-    write,
 )
 
 _COSINE = "cosine with the bias direction"
@@ -49,7 +48,7 @@ def plot_extremes(frame: pd.DataFrame) -> go.Figure:
     -------
     plotly.graph_objects.Figure
         For two groups, one panel per model: the first group to the right of 0, the second to the
-        left. Otherwise one panel per model and group.
+        left. Otherwise one panel per group and model.
 
     Examples
     --------
@@ -59,48 +58,38 @@ def plot_extremes(frame: pd.DataFrame) -> go.Figure:
     [('female', (0.4,)), ('male', (-0.3,))]
     """
     table = check_frame(frame, ("model", "group", "word"), ("rank", "projection"))
-    shown, models = groups_of(frame), table["model"].unique().tolist()
+    groups = groups_of(frame)
+    # Two groups face each other in one panel.
+    facing = len(groups) == 2
+    table["panel"] = table["model"] if facing else table["group"] + ", " + table["model"]
+    panels = list(table["panel"].unique())
     table = table.sort_values("rank", kind="stable")
     table["y"] = table.groupby(["model", "group"]).cumcount()
-    n_rows = int(table["y"].max()) + 1 if len(table) else 1
-    # Two groups face each other in one panel.
-    facing = len(shown) == 2
-    parts = list(product(models, shown))
-    titles = [
-        _joined(model * (len(models) > 1), group * (len(shown) > 1 and not facing))
-        for model, group in parts
-    ]
-    abreast = 3 if len(shown) > 2 else 2
-    figure, places = grid(list(dict.fromkeys(titles)), 18 * n_rows + 12, 54, abreast)
+    n_rows = int(table["y"].max()) + 1
+    figure, places = grid(panels, 18 * n_rows + 12, 54, 2 if facing else 3)
     n_columns = max(place["col"] for place in places)
-    axis = _axis_title(n_columns, *(shown if facing else ("", "", " →")))
     characters = max(12, 80 // n_columns // (1 + facing))
-    is_left = facing & (table["group"] == shown[-1])
+    is_left = facing & (table["group"] == groups[-1])
     table["x"] = table["projection"].mask(is_left, -table["projection"])
+    table["side"] = np.where(is_left, "middle left", "middle right")
     table["text"] = " " + table["word"].map(lambda word: escape(shortened(word, characters))) + " "
     template = f"<b>{{word}}</b><br>{{group}}, rank {{rank:g}}<br>{_COSINE}: {{projection:.3f}}"
-    for position, (model, group) in enumerate(parts):
-        place, number = places[position // (1 + facing)], shown.index(group)
-        own = table[(table["model"] == model) & (table["group"] == group)]
-        colour = bar_style(number)["color"]
+    for (panel, group), own in parts_of(table, ["panel", "group"]):
+        place, colour = places[panels.index(panel)], bar_style(groups.index(group))["color"]
         # Translucent, so that texts on it are readable on light and on dark paper.
         marker = {"color": tint(colour, 0.45), "line": {"color": colour, "width": 1}}
         look = {"orientation": "h", "marker": marker, **place}
         add_marks(figure, "bar", own, wrap(group, 30), template, **look)
-        side = "middle left" if facing and number else "middle right"
-        look = {"mode": "text", "textposition": side, "textfont": None, "cliponaxis": None}
-        add_points(figure, own.assign(x=0), "", "", {}, **look, **place)
+        look = {"mode": "text", "textposition": [*own["side"]], "textfont": None}
+        add_points(figure, own.assign(x=0), "", "", {}, **look, cliponaxis=None, **place)
     figure.add_vline(0)
-    # Both sides of panels that face each other have the same length.
-    ends = np.concatenate([table["projection"], -table["projection"] * facing])
-    low, high = 1.05 * ends.min(initial=0), 1.05 * np.abs(ends).max(initial=0)
-    figure.update_xaxes(range=[low, high or 0.1], tickformat=".2~f", nticks=7, title_text=axis)
+    axis = _axis_title(n_columns, *(groups if facing else ("", "", " →")))
+    match_axes(figure, "x")
+    figure.update_xaxes(tickformat=".2~f", nticks=7, title_text=axis)
     figure.update_yaxes(range=[n_rows - 0.4, -0.6], showticklabels=False, showgrid=False)
     figure.update_layout(barmode="overlay", bargap=0.15, showlegend=False)
-    heading = f"Words that lean most to {'each group' if len(shown) > 1 else shown[0]}"
-    heading = _joined(heading, models[0] * (len(models) == 1))
     note = "Bars: cosine with the bias direction towards the group; rank 1 on top."
-    return apply_layout(figure, heading, {note: True})
+    return apply_layout(figure, "Words that lean most to each group", {note: True})
 
 
 def plot_projections(frame: pd.DataFrame) -> go.Figure:
@@ -131,54 +120,40 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
     """
     texts, numbers = ("model", "set", "word", "group"), ("projection", "chance")
     table = check_frame(frame, texts, numbers, group="", chance=0.0)
-    models, sets, groups = (table[key].unique().tolist() for key in ("model", "set", "group"))
-    by_group, by_model = len(groups) > 1, len(models) > 1
-    noted = list(map(str, frame.attrs.get("groups", ())))
-    if by_group:
-        groups, noted = groups_of(frame), []
-    first, second = noted if len(noted) == 2 else ("", "")
-    lost = ", ".join(at_most(table["word"][table["projection"].isna()].unique()))
+    noted, row, panel = groups_of(frame), "set", "model"
+    if table["model"].nunique() > 1:
+        row, panel = panel, row
+    by_group = table["group"].nunique() > 1
+    lost = ", ".join(at_most(list(table["word"][table["projection"].isna()].unique())))
+    table["panel"] = table[panel] + (", towards " + table["group"] if by_group else "")
+    panels, rows = list(table["panel"].unique()), list(table[row].unique())
+    table["row"] = table[row].map(rows.index).astype(int)
     table = table.dropna(subset="projection").sort_values("projection", kind="stable")
-    # Panels are groups, and word lists if rows are models.
-    rows, what, across = (models, "model", sets) if by_model else (sets, "set", [""])
-    table["row"] = table[what].map(rows.index).astype(int)
-    table["panel"] = table["set"] if by_model else ""
-    keys = list(product(groups, across))
-    names = [_joined(f"towards {group}" * by_group, name * (len(sets) > 1)) for group, name in keys]
-    labels = [wrap(row, 26) for row in rows]
+    labels = [wrap(name, 26) for name in rows]
     panel_px = max(52, height_px(labels) + 26) * len(rows) + 8
-    figure, places = grid(names, panel_px, 56, abreast=1 if len(keys) <= 3 else 2)
+    figure, places = grid(panels, panel_px, 56, abreast=1 if len(panels) <= 3 else 2)
     n_columns = max(place["col"] for place in places)
-    end = " towards the group →" * by_group
-    axis = _axis_title(n_columns, first, second, end)
-    for place, (group, name) in zip(places, keys, strict=True):
-        inside = table[(table["group"] == group) & (table["panel"] == name)]
-        colour = bar_style(groups.index(group))["color"]
-        _draw(figure, inside, colour, AWAY if by_group else bar_style(1)["color"], place)
+    for (name, group), inside in parts_of(table, ["panel", "group"]):
+        place, number = places[panels.index(name)], noted.index(group) if by_group else 0
+        away = AWAY if by_group else bar_style(1)["color"]
+        _draw(figure, inside, bar_style(number)["color"], away, place)
         sizes = inside["row"].value_counts().reindex(range(len(rows)), fill_value=0)
-        name_rows(figure, labels + sizes.map("<br>({:,})".format), **place)
-        empty = [{"x": 0, "y": row, "text": "  no projection"} for row in sizes.index[sizes == 0]]
-        write(figure, empty, **place)
+        name_rows(figure, [*(labels + sizes.map("<br>({:,})".format))], **place)
     # Room for the words at both ends.
     largest = np.abs(table["projection"].to_numpy()).max(initial=0)
     limit = (1.1 + 0.35 * n_columns) * largest or 0.1
     figure.update_yaxes(showticklabels=True)
     figure.update_xaxes(range=[-limit, limit], tickformat=".2~f", nticks=9, tickangle=0)
+    first, second = noted if len(noted) == 2 and not by_group else ("", "")
+    axis = _axis_title(n_columns, first, second, " towards the group →" * by_group)
     figure.update_xaxes(zeroline=True, title_text=axis)
     figure.update_layout(showlegend=False)
-    shared = (sets[0] * (len(sets) == 1), "") if by_model else ("", models[0])
-    heading = _joined("Projections on the bias direction", *shared)
     notes = {
-        "In parentheses: number of words. Box: middle half, with the median. Lines: 90 % of the "
-        "words. Named: those at both ends.": True,
+        "In parentheses: number of words. Box: middle half, with the median. Lines: 90 %.": True,
         "Grey: no clear direction, as three quarters of the frequent words.": "chance" in frame,
         f"Left out, because there is no projection: {lost}.": lost,
     }
-    return apply_layout(figure, heading, notes)
-
-
-def _joined(*names: str) -> str:
-    return ", ".join(filter(None, names))
+    return apply_layout(figure, "Projections on the bias direction", notes)
 
 
 def _axis_title(n_columns: int, first: str = "", second: str = "", end: str = "") -> str:

@@ -77,7 +77,7 @@ def _numbers(where: str, column: Any, values: pd.Series[Any]) -> Numbers:
 
 def groups_of(frame: pd.DataFrame) -> list[str]:
     """Return the groups in the order of their colours: those in `attrs`, or else in the rows."""
-    seen = list(dict.fromkeys(map(str, frame["group"])))
+    seen = list(dict.fromkeys(map(str, frame.get("group", ()))))
     noted = list(map(str, frame.attrs.get("groups", ())))
     return noted if set(seen) <= set(noted) else seen
 

@@ -401,3 +401,9 @@ def stacked(
     )
     figure.update_annotations(font={"size": 13})
     return figure.update_layout(height=height, margin_t=above_px)
+
+
+def match_axes(figure: go.Figure, letter: str) -> None:
+    """Give all panels the range of the first one; plotly warns of an axis that matches itself."""
+    for axis in list(getattr(figure, f"select_{letter}axes")())[1:]:
+        axis.matches = letter
