@@ -98,7 +98,6 @@ def check_drawn(program, folder, text, n_figures):
     document, console = chromium_opens(program, folder, text, "--dump-dom")
     assert 'data-ready="yes"' in document
     assert console == []
-    assert "data-errors" not in document
     assert "data-pwned" not in document
     assert document.count('data-drawn="yes"') == n_figures
     return document

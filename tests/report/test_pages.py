@@ -51,8 +51,8 @@ def test_words_and_names_are_text_and_nothing_is_loaded(nasty_html):
     assert "\x1b" not in nasty_html
     assert "\u202e" not in nasty_html
     assert r"a\u001b[2J\u202eb" in page.text
-    # Three of the page itself, and one of data for each figure.
-    assert nasty_html.count("</script>") == 3 + nasty_html.count('type="application/json"')
+    # Two of the page itself, and one of data for each figure.
+    assert nasty_html.count("</script>") == 2 + nasty_html.count('type="application/json"')
 
 
 def test_chromium_draws_all_figures_without_an_error(nasty_html, chromium, tmp_path):

@@ -30,11 +30,10 @@ def html_page(template: str, **content: Any) -> str:
     """Return a page of a template that extends 'base.html.jinja', with style and scripts."""
     from markupsafe import Markup
 
-    # The first script reports errors of the others. Line ends are those that a browser hashes, and
-    # no script may contain the tag that ends it.
+    # Line ends are those that a browser hashes, and no script may contain the tag that ends it.
     scripts = [
         text.replace("\r\n", "\n").replace("</script", r"<\/script")
-        for text in (_file("errors.js"), get_plotlyjs(), _file("report.js"))
+        for text in (get_plotlyjs(), _file("report.js"))
     ]
     digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in scripts]
     page = environment(autoescape=True).get_template(template)
