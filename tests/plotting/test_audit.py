@@ -31,7 +31,7 @@ def test_every_word_is_a_point_and_the_numbers_stand_above(audits, said, heading
     compared = audit.comparison
     assert said(figure, f"effect size {compared.effect_size:.2f}, p = {compared.p_value:.2g}, AUC")
     assert said(figure, f"<b>Male names</b>, mean {audit.means['Male names']:.3f}")
-    assert heading(figure).startswith("Individual biases: Male names and Female names")
+    assert heading(figure).startswith("Individual biases ")
     assert figure.layout.xaxis.title.text == "← Family    s(w, A, B)    Career →"
 
 

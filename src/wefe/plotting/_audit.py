@@ -62,11 +62,7 @@ def plot_individual_biases(
     shown, axis = ("share", "s(w, A, B) / d") if relative else ("s", "s(w, A, B)")
     tables = list(map(_words, given))
     n_sets = max(len(audit.targets) for audit in given)
-    # The title names what all audits share; panels name what differs.
-    names = pd.DataFrame([[f": {a.query_name}", f", {a.model_name}"] for a in given])
-    shared = names.nunique() == 1
-    title = "".join(["Individual biases", *names.iloc[0][shared]])
-    titles = ["".join(row[~shared]).lstrip(":, ") for _, row in names.iterrows()]
+    titles = [f"{audit.query_name}, {audit.model_name}" for audit in given]
     heads = list(map(_numbers, given))
     figure, places = grid(titles, _SET_PX * n_sets + 20, 50, abreast=2, second_lines=heads)
     for place, table, audit in zip(places, tables, given, strict=True):
@@ -87,7 +83,7 @@ def plot_individual_biases(
         "Each point: a target word, to the right of 0 if it leans to the first attribute set. "
         "Line in the colour of a set: its mean. Dashed: what is attainable."
     )
-    return apply_layout(figure, title, {note: True})
+    return apply_layout(figure, "Individual biases", {note: True})
 
 
 def _numbers(audit: QueryAudit) -> str:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _PANEL_PX = 300
 _TEXTS = ["model_name", "query_name", "metric", "nan_reason"]
 _NUMBERS = ["layer", "score", "score_lower", "score_upper", "p_value", "no_bias_value"]
-_DASHES = ("solid", "dot", "dash", "dashdot")
 
 
 def plot_layer_scores(frame: pd.DataFrame) -> go.Figure:
@@ -84,7 +83,7 @@ def plot_layer_scores(frame: pd.DataFrame) -> go.Figure:
 def _draw_line(
     figure: go.Figure, line: pd.DataFrame, name: str, number: int, place: dict[str, Any]
 ) -> None:
-    colour, dash = PALETTE[number % len(PALETTE)], _DASHES[number // len(PALETTE) % len(_DASHES)]
+    colour = PALETTE[number % len(PALETTE)]
     known = np.isfinite(line[["score_lower", "score_upper"]]).all(axis=1)
     # A band for each stretch in which every score has an interval.
     for _, part in line[known].groupby((~known).cumsum()):
@@ -93,7 +92,7 @@ def _draw_line(
     value = line["score"].map("{:.4g}".format).mask(line["score"].isna(), line["nan_reason"])
     points = line.assign(value=value, y=line["score"])
     template = "{line}<br>layer {layer:.0f}: {value}<br>p = {p_value:.3g}"
-    look = {"mode": "lines+markers", "line": {"color": colour, "dash": dash}, "legendgroup": name}
+    look = {"mode": "lines+markers", "line": {"color": colour}, "legendgroup": name}
     look["marker"] = {"color": colour, "size": 6}
     add_marks(figure, "scatter", points, wrap(name, 30), template, **look, **place)
 
