@@ -29,7 +29,8 @@ def test_every_word_is_a_point_and_the_numbers_stand_above(audits, said, heading
         assert len(trace.hovertext) == len(use.used)
         assert trace.hovertext[0].startswith(f"<b>{use.used[0]}</b><br>s = {s[0]:.3f}<br>s / d")
     compared = audit.comparison
-    assert said(figure, f"effect size {compared.effect_size:.2f}, p = {compared.p_value:.2g}, AUC")
+    (head,) = said(figure, "Male names and Female names")
+    assert f"effect size {compared.effect_size:.2f}, p = {compared.p_value:.2g}, AUC" in head.text
     assert said(figure, f"<b>Male names</b>, mean {audit.means['Male names']:.3f}")
     assert heading(figure).startswith("Individual biases ")
     assert figure.layout.xaxis.title.text == "← Family    s(w, A, B)    Career →"
@@ -50,8 +51,8 @@ def test_without_two_targets_or_attributes_that_differ_there_is_no_effect_size(
     equal = Query([["she", "he"], ["nurse", "pilot"]], [["home"], ["home"]])
     figure = audit_query(equal, toy_model).plot(**options)
     drawn(figure)
-    assert said(figure, "effect size undefined")
+    assert any("effect size undefined" in note.text for note in said(figure))
     three = Query([["she", "woman"], ["he"], ["nurse"]], [["home", "kids"], ["boss", "job"]])
     audit = audit_query(three, toy_model)
     note = f"{audit.n_biased} of 4 words beyond 10% of the attainable"
-    assert said(audit.plot(**options), note)
+    assert any(note in each.text for each in said(audit.plot(**options)))
