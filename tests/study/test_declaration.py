@@ -10,7 +10,6 @@ import pytest
 
 from wefe.datasets import load_criterion
 from wefe.debias import list_debias_methods
-from wefe.debias._compare import debias_method_name
 from wefe.study import Study
 from wefe.study._declaration import Declaration, check_declaration, read_declaration
 from wefe.study._entries import EncoderEntry, MetricEntry, QuerySetEntry, TableEntry, metric_names
@@ -330,7 +329,7 @@ def test_an_increase_is_a_share_or_a_number_below_1(text, expected):
 
 @pytest.mark.parametrize("method", list_debias_methods())
 def test_every_method_of_the_package_can_be_declared(method):
-    entry = MitigationEntry(method=debias_method_name(method), criterion="gender")
+    entry = MitigationEntry(method=method.__name__, criterion="gender")
     assert entry.method_class is method
     assert isinstance(method_and_fit_params(method, entry.params)[0], method)
 
