@@ -72,7 +72,7 @@ def get_debias_method(name: str) -> type[BaseDebias]:
     Parameters
     ----------
     name : str
-        The name on the command line, such as 'hard-debias'.
+        'HardDebias', or 'hard-debias' as on the command line; case and punctuation do not matter.
 
     Returns
     -------
@@ -81,11 +81,14 @@ def get_debias_method(name: str) -> type[BaseDebias]:
 
     Examples
     --------
-    >>> get_debias_method("leace")(svd_tol=0.02)
+    >>> get_debias_method("LEACE")(svd_tol=0.02)
     LEACE(svd_tol=0.02)
     """
-    known = {debias_method_name(method): method for method in list_debias_methods()}
-    return known[check_choice("method", name, known)]
+    known = {method.__name__.lower(): method for method in list_debias_methods()}
+    plain = re.sub("[^a-z0-9]", "", str(name).lower())
+    if plain not in known:
+        check_choice("method", name, [debias_method_name(method) for method in known.values()])
+    return known[plain]
 
 
 def debias_method_name(method: type[BaseDebias]) -> str:

@@ -101,10 +101,9 @@ class MitigationEntry(Part):
     @field_validator("method")
     @classmethod
     def _is_known(cls, value: str) -> str:
-        from wefe.debias import get_debias_method
+        from wefe.debias._compare import debias_method_name, get_debias_method
 
-        get_debias_method(value)
-        return value
+        return debias_method_name(get_debias_method(value))
 
     @model_validator(mode="after")
     def _params_fit(self) -> MitigationEntry:
