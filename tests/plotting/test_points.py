@@ -63,16 +63,16 @@ def correlation(packaged_model):
 
 def test_every_word_is_a_point_and_texts_are_escaped(correlation, heading):
     points = plot_statistic(correlation).data[-1]
-    assert points.x == tuple(correlation.statistic)
-    np.testing.assert_array_equal(points.y, correlation.bias)
+    assert points.x == tuple(correlation.words["statistic"])
+    np.testing.assert_array_equal(points.y, correlation.words["bias"])
     assert "<br>share &lt;b&gt;: 0.38<br>" in points.hovertext[3]
     title = heading(plot_statistic(correlation))
     assert "and share &lt;b&gt; " in title
-    assert f"Pearson r = {correlation.pearson.value:.2f} (95% interval" in title
+    assert f"Pearson r = {correlation.pearson.value:.2f} (95 % interval" in title
 
 
 def test_the_line_runs_over_the_words_and_the_band_there_and_back(correlation):
     area, line, _ = plot_statistic(correlation).data
-    band = correlation.band()
+    band = correlation.band
     np.testing.assert_array_equal(line.y, band["fit"])
     np.testing.assert_array_equal(area.y, [*band["high"], *band["low"][::-1]])
