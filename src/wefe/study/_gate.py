@@ -269,8 +269,7 @@ def _beside(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     # What the baseline could not measure is not there.
     before = before.dropna(subset="bias").set_index(KEYS, drop=False).add_suffix("_before")
     both = pd.concat([now, before.rename_axis([None] * len(KEYS))], axis=1)
-    for name in KEYS:
-        both[name] = both[name].fillna(both[f"{name}_before"])
+    both[KEYS] = both.index.to_frame().to_numpy()
     return both.fillna({"nan_reason": "it is no longer in the study"})
 
 
