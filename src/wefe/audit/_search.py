@@ -104,10 +104,7 @@ class Counterexample(Facts):
         ]
 
     def evaluate(self) -> list[float]:
-        """Compute the score of each model from the vectors; NaN for the errors of an undefined one.
-
-        For another metric, use :meth:`models`.
-        """
+        """Return the score of each model, computed from `vectors`; NaN if it is undefined."""
         scores = []
         for model, stored in zip(self.models(), self.scores, strict=True):
             try:
