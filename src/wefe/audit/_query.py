@@ -16,7 +16,14 @@ from wefe._checks import check_sequence, check_share, check_word_set, found
 from wefe._visible import Facts, draw, unique_labels
 from wefe.audit._direction import audit_direction
 from wefe.audit._warnings import AuditWarning
-from wefe.embeddings import DEFAULT_THRESHOLD, Lookup, UnanswerableError, embed_query, without_log
+from wefe.embeddings import (
+    DEFAULT_THRESHOLD,
+    EmbeddedQuery,
+    Lookup,
+    UnanswerableError,
+    embed_query,
+    without_log,
+)
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, average_ranks, unit
 from wefe.metrics._pairs import paired as paired_sets
@@ -347,24 +354,6 @@ def audit_query(
         )
     a, b = (part.vectors for part in embedded.attributes)
     biases = tuple(association(part.vectors, a, b) for part in embedded.targets)
-    comparison = None
-    if len(biases) == 2:
-        # Look words up as the metric does, including its logging.
-        sides = embedded.targets, embedded.attributes
-        measured = weat._tested(weat._measure(*sides), *sides)
-        n_1, n_2 = map(len, biases)
-        alternative: Alternative = weat.p_value_test_type
-        # Sets of equal size can be swapped, so two splits are as extreme as the observed one.
-        extreme = 2 if alternative == "two-sided" and n_1 == n_2 else 1
-        comparison = TargetComparison(
-            weat=measured.values["weat"],
-            effect_size=measured.values["effect_size"],
-            largest_effect_size=largest_effect_size(n_1, n_2, ddof=weat.ddof),
-            p_value=measured.values["p_value"],
-            smallest_p_value=extreme / math.comb(n_1 + n_2, n_1),
-            alternative=alternative,
-            **_separation(*biases),
-        )
     return QueryAudit(
         query_name=query.query_name,
         model_name=model.name,
@@ -379,7 +368,25 @@ def audit_query(
         # The squared cosine of a random direction has a beta distribution.
         chance_share=float(1 - betainc(0.5, (model.dim - 1) / 2, epsilon**2)),
         ddof=weat.ddof,
-        comparison=comparison,
+        comparison=_compared(weat, embedded, *biases) if len(biases) == 2 else None,
+    )
+
+
+def _compared(weat: WEAT, embedded: EmbeddedQuery, x: Vectors, y: Vectors) -> TargetComparison:
+    # Look words up as the metric does, including its logging.
+    sides = embedded.targets, embedded.attributes
+    values = weat._tested(weat._measure(*sides), *sides).values
+    alternative: Alternative = weat.p_value_test_type
+    # Sets of equal size can be swapped, so two splits are as extreme as the observed one.
+    extreme = 2 if alternative == "two-sided" and len(x) == len(y) else 1
+    return TargetComparison(
+        weat=values["weat"],
+        effect_size=values["effect_size"],
+        largest_effect_size=largest_effect_size(len(x), len(y), ddof=weat.ddof),
+        p_value=values["p_value"],
+        smallest_p_value=extreme / math.comb(len(x) + len(y), len(x)),
+        alternative=alternative,
+        **_separation(x, y),
     )
 
 
