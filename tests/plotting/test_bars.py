@@ -96,15 +96,23 @@ def test_a_missing_score_says_so_at_its_place_with_the_reason(results, by, drawn
     assert drawn(figure)["data"][trace]["x"][slot] is None
 
 
+def is_hollow(bar):
+    return bar.marker.color.startswith("rgba")
+
+
 @both_ways
 def test_a_bar_shows_its_null_and_whether_a_one_sided_test_misses_it(by, heading):
     flowers, _, names = load_weat_queries()[:3]
     reverse = Query(flowers.target_sets[::-1], flowers.attribute_sets)
     table = measure("weat", [reverse, names], [load_test_model()], metric_params=EXACT)
     figure = plot_queries_results(table, by=by)
-    nulls = [low for bar in figure.data for low in bar.error_x.arrayminus]
+    full = [bar for bar in figure.data if not is_hollow(bar)]
+    nulls = [low for bar in full for low in bar.error_x.arrayminus]
     assert nulls == pytest.approx((table["score"] - table["null_lower"]).tolist())
-    hovers = [text for bar in figure.data for text in bar.hovertext]
+    # Chance explains the second score.
+    drawn = [(is_hollow(bar), x) for bar in figure.data for x in bar.x if x is not None]
+    assert drawn == [(False, table["score"][0]), (True, table["score"][1])]
+    hovers = [text for bar in full for text in bar.hovertext]
     assert ["strong in the opposite direction" in text for text in hovers] == [True, False]
     assert all("no bias: 0<br>p = " in text for text in hovers)
     assert "1 score is strong in the opposite direction" in heading(figure)
@@ -147,7 +155,9 @@ def test_a_line_is_the_interval_of_random_words_and_models_have_a_panel_each(mod
     assert len(said(figure, " no value")) == 2
     assert [bar.name for bar in figure.data if bar.showlegend] == ["female", "male"]
     female = pages[0].shares.loc["female"]
-    assert figure.data[0].x[0] == female["neighbors"]
-    interval = figure.data[0].error_x
+    (bar,) = [bar for bar in figure.data[:2] if bar.x[0] is not None]
+    assert bar.x[0] == female["neighbors"]
+    assert is_hollow(bar) == (female["low"] <= female["neighbors"] <= female["high"])
+    interval = bar.error_x
     assert interval.array[0] == pytest.approx(female["high"] - female["neighbors"])
     assert interval.arrayminus[0] == pytest.approx(female["neighbors"] - female["low"])

@@ -30,6 +30,7 @@ from wefe.plotting._style import (
     shorten,
     shortened,
     stacked,
+    tint,
     wrap,
     write,
 )
@@ -44,7 +45,8 @@ def plot_queries_results(
     """Plot scores as grouped horizontal bars: the longer a bar, the more bias was measured.
 
     Bars start at the no-bias value (a line), or at 0 for an unknown metric. Lines across bars
-    contain 95 % of the scores expected without bias (with exchanged words).
+    contain 95 % of the scores expected without bias (with exchanged words). Bars that end within
+    their line are hollow.
 
     Parameters
     ----------
@@ -57,7 +59,8 @@ def plot_queries_results(
     Returns
     -------
     plotly.graph_objects.Figure
-        One trace per model (or query). Hover over 'no value' for the reason.
+        One trace per model (or query), and one for its hollow bars. Hover over 'no value' for the
+        reason.
 
     Examples
     --------
@@ -93,28 +96,37 @@ def draw_series(
     name: str,
     place: dict[str, Any],
 ) -> None:
-    """Draw one series of bars, with a line from `null_lower` to `null_upper` across each."""
+    """Draw one series of bars; a line from `null_lower` to `null_upper` crosses each.
+
+    Bars that end within their line are hollow.
+    """
     length = own["score"] - own["start"]
     null = {
         "array": own["null_upper"] - own["score"],
         "arrayminus": own["score"] - own["null_lower"],
     }
     style = bar_style(position)
-    figure.add_bar(
-        x=length.astype(object).where(length.notna(), None).tolist(),
-        y=bars.names,
-        base=own["start"].tolist(),
-        orientation="h",
-        # Both ends of the interval are relative to the end of the bar, the score.
-        error_x={"type": "data", "symmetric": False, "width": 0, "thickness": 2, **null},
-        name=wrap(name, 30),
-        legendgroup=str(position),
-        offsetgroup=str(position),
-        # Bars without length are lines.
-        marker={**style, "line": {"color": style["color"], "width": 2}},
-        **hover(own["hover"].tolist()),
-        **place,
-    )
+    colour = style["color"]
+    # The legend shows the filled bars.
+    hollow = {"color": tint(colour), "pattern": {**style["pattern"], "fgcolor": colour}}
+    is_chance = own["score"].between(own["null_lower"], own["null_upper"])
+    for is_hollow in (False, True)[: 1 + is_chance.any()]:
+        figure.add_bar(
+            x=length.astype(object).where(is_chance == is_hollow, None).tolist(),
+            y=bars.names,
+            base=own["start"].tolist(),
+            orientation="h",
+            # Both ends of the interval are relative to the end of the bar, the score.
+            error_x={"type": "data", "symmetric": False, "width": 0, "thickness": 2, **null},
+            name=wrap(name, 30),
+            legendgroup=str(position),
+            offsetgroup=str(position),
+            # Bars without length are lines.
+            marker={**(hollow if is_hollow else style), "line": {"color": colour, "width": 2}},
+            showlegend=False if is_hollow else None,
+            **hover(own["hover"].tolist()),
+            **place,
+        )
     centre = bars.centre(np.arange(len(own)), position)
     notes = own.assign(x=own["start"], y=centre, text=" no value", hovertext=own["hover"])
     notes = notes.loc[own["score"].isna(), ["x", "y", "text", "hovertext"]]
@@ -207,14 +219,14 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     -------
     plotly.graph_objects.Figure
         One panel per model, one bar per word and group. Lines across bars are intervals of random
-        words.
+        words; bars that end within them are hollow.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.explore import word_page
     >>> page = word_page(load_test_model(), "nurse", k=20)
-    >>> [(bar.name, bar.x) for bar in plot_group_shares(page).data]
+    >>> [(bar.name, bar.x) for bar in plot_group_shares(page).data if bar.x[0] is not None]
     [('female', (0.6,)), ('male', (0.0,))]
     """
     given: list[WordPage] = as_list(pages)
@@ -243,7 +255,7 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     heading = f"Which way the neighbours of {count(len(words), 'word')} lean"
     heading += f", {models[0]}" * (len(models) == 1)
     note = (
-        "Line: 95 of 100 random words that are as frequent lie within it. Bars that end within "
-        "their line may be chance."
+        "Line: 95 of 100 random words that are as frequent lie within it. Hollow bars end within "
+        "their line: chance explains them."
     )
     return apply_layout(figure, heading, {note: table["null_lower"].notna().any()})
