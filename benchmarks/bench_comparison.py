@@ -16,7 +16,7 @@ from _table import parser, report
 
 from wefe import Query, WordEmbeddingModel, compare_models
 from wefe.datasets import load_weat_queries
-from wefe.report._scores import sign_flip_p_value
+from wefe.metrics._permutation import flip_test
 
 DIM, NOISE, LEVEL = 50, 0.8, 0.05
 SIGNS, STRENGTHS = (1, -1, 1, -1), (0.25, 0.25, 0.5, 0.5)
@@ -66,7 +66,8 @@ def rejections(metric: str, share: float, n: int) -> tuple[np.ndarray, float]:
         found = compare_models(metric, queries, one, other, random_state=seed)
         seconds += time.perf_counter() - start
         differences = found.distances["other"] - found.distances["one"]
-        p_values.append((found.p_value, sign_flip_p_value(differences.tolist())))
+        flips = flip_test(differences.to_numpy(), "two-sided", "exact", 0, seed)
+        p_values.append((found.p_value, flips.p_value))
     return (np.array(p_values) <= LEVEL).mean(axis=0), seconds / n
 
 
