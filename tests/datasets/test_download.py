@@ -116,7 +116,6 @@ def test_only_a_host_that_could_not_be_reached_is_not_asked_again_for_a_minute(
         datasets.fetch_eds,
         datasets.fetch_debiaswe,
         lambda: datasets.load_query_set("gender"),
-        lambda: datasets.load_case_study_queries("ethnicity"),
     ],
 )
 def test_bulk_parts_are_an_error_that_says_what_to_do(fetch):

@@ -43,7 +43,7 @@ def test_offline_leaves_out_the_queries_it_names_and_no_other(
     criterion, n_offline, n_complete, mirror
 ):
     complete, offline = (
-        [query.query_name for query in datasets.load_case_study_queries(criterion, offline=flag)]
+        [query.query_name for query in datasets.load_query_set(criterion, offline=flag)]
         for flag in (False, True)
     )
     left_out = datasets.list_queries_left_out(criterion)
@@ -69,7 +69,6 @@ def test_unknown_names_list_the_known_ones():
         (open_query_set, "gendr", "Did you mean 'gender'"),
         (datasets.list_queries_left_out, "gendr", "Did you mean 'gender'"),
         (datasets.load_language_words, "../eds", "'es', .* 'pt'"),
-        (datasets.load_case_study_queries, "weat", "'gender', 'ethnicity', 'religion'; got"),
         (shipped_word_set, "weat/flower", "'weat/flowers'"),
     ):
         with pytest.raises(ValueError, match=known):

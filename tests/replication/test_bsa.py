@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel, load_test_model, replicate
-from wefe.datasets import load_case_study_queries
+from wefe.datasets import load_query_set
 from wefe.replication import _bsa
 from wefe.silhouette import bias_silhouettes
 
@@ -36,7 +36,7 @@ def replicated(models, monkeypatch):
 def test_robustness_and_accuracy_follow_the_formulas_of_the_paper(models, replicated, no_downloads):
     found = replicated()
     robustness, accuracy, released, pilot = found.tables.values()
-    query = load_case_study_queries("gender", offline=True)[0]
+    query = load_query_set("gender", offline=True)[0]
     glove, nbatch = bias_silhouettes("weat", query, list(models.values()), n_runs=10)
     band = np.trapezoid(glove.curves.max(0) - glove.curves.min(0), glove.k)
     assert robustness.loc[(ITEM, "GloVe"), "WEAT"] == pytest.approx(1 - band / (4 * glove.k[-1]))

@@ -20,7 +20,7 @@ from wefe.datasets import (
     list_criteria,
     list_datasets,
     list_query_sets,
-    load_case_study_queries,
+    load_query_set,
     load_weat_queries,
 )
 from wefe.datasets._queries import open_query_set
@@ -52,7 +52,7 @@ def demo(*, model: str | None = None) -> None:
         instead of the packaged vectors, and the ranking includes both.
     """
     logging.getLogger("wefe").setLevel(logging.ERROR)
-    tests_asked, queries = load_weat_queries(), load_case_study_queries("gender", offline=True)
+    tests_asked, queries = load_weat_queries(), load_query_set("gender", offline=True)
     lookup: dict[str, Any] = {"preprocessors": opt.preprocessors(True)}
     models = _demo_models()
     if model is not None:

@@ -11,7 +11,6 @@ from ._queries import (
     list_datasets,
     list_queries_left_out,
     list_query_sets,
-    load_case_study_queries,
     load_query_set,
     load_weat_queries,
 )
@@ -45,7 +44,6 @@ __all__ = [
     "list_queries_left_out",
     "list_query_sets",
     "load_bingliu",
-    "load_case_study_queries",
     "load_criterion",
     "load_language_words",
     "load_occupations",

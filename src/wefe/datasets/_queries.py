@@ -30,7 +30,6 @@ QUERY_SETS: dict[str, dict[str, Any]] = _DATA["query_sets"]
 for _row in QUERY_SETS.values():
     _parts = [QUERY_SETS[part]["recipes"] for part in _row.pop("of", ())]
     _row.setdefault("recipes", [recipe for part in _parts for recipe in part])
-CRITERIA = ("gender", "ethnicity", "religion")
 
 _SHIPPED: dict[str, Callable[..., dict[str, Any]]] = {
     "weat": load_weat,
@@ -89,7 +88,8 @@ def load_query_set(name: str, offline: bool = False, *, several_words: bool = Fa
     Parameters
     ----------
     name : str
-        `weat`, `gender`, `ethnicity`, `religion`, `case_study` (these three criteria),
+        `weat`, `gender`, `ethnicity`, `religion`, `case_study` (these three criteria, with which the
+        WEFE paper of Badilla et al., IJCAI 2020, compared seven models),
         `rnsb_national_origin`, `rnsb_religion`, `bsa`, `age`, `disability`, `sexual_orientation`,
         `socioeconomic_class`, `nationality`, `political_views`, `body_type`, `invented_words` (a
         control), or `gender_es`, `_fr`, `_de`, `_it`, `_nl`, `_sv`, `_pt` in other languages.
@@ -185,31 +185,6 @@ def load_weat_queries() -> list[Query]:
     'Flowers and Insects wrt Pleasant and Unpleasant'
     """
     return load_query_set("weat")
-
-
-def load_case_study_queries(criterion: str, offline: bool = False) -> list[Query]:
-    """Load the queries with which the WEFE paper compared seven models.
-
-    Source: Badilla et al., WEFE: The Word Embeddings Fairness Evaluation Framework, IJCAI 2020.
-
-    Parameters
-    ----------
-    criterion : {"gender", "ethnicity", "religion"}
-        Seven, nine and nine queries with two target and two attribute sets each.
-    offline : bool, default=False
-        As in :func:`load_query_set`; leaves out one, six and three queries.
-
-    Returns
-    -------
-    list of Query
-        In the order of the case study.
-
-    Examples
-    --------
-    >>> load_case_study_queries("ethnicity", offline=True)[0].query_name
-    'White names and Black names wrt Pleasant and Unpleasant'
-    """
-    return load_query_set(check_choice("criterion", criterion, CRITERIA), offline=offline)
 
 
 def _recipes(name: str) -> list[Sequence[str]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from wefe.datasets import load_case_study_queries
+from wefe.datasets import load_query_set
 from wefe.query import Query
 from wefe.replication._replication import Findings, Run, Values, beside_printed
 from wefe.silhouette import SilhouetteStudy
@@ -21,7 +21,7 @@ _CONTROL, _FEW_RUNS = "shuffled control", 5
 
 
 def _shipped() -> list[Query]:
-    return [load_case_study_queries(bias, offline=True)[0] for bias in _BIASES]
+    return [load_query_set(bias, offline=True)[0] for bias in _BIASES]
 
 
 STAND_INS = {"bsa": _shipped}
