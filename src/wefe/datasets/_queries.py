@@ -88,8 +88,8 @@ def load_query_set(name: str, offline: bool = False, *, several_words: bool = Fa
     Parameters
     ----------
     name : str
-        `weat`, `gender`, `ethnicity`, `religion`, `case_study` (these three criteria, with which the
-        WEFE paper of Badilla et al., IJCAI 2020, compared seven models),
+        `weat`, `gender`, `ethnicity`, `religion`, `case_study` (these three, with which Badilla et
+        al., IJCAI 2020, compared seven models),
         `rnsb_national_origin`, `rnsb_religion`, `bsa`, `age`, `disability`, `sexual_orientation`,
         `socioeconomic_class`, `nationality`, `political_views`, `body_type`, `invented_words` (a
         control), or `gender_es`, `_fr`, `_de`, `_it`, `_nl`, `_sv`, `_pt` in other languages.
