@@ -3,7 +3,7 @@
 import numpy as np
 
 from wefe import WordEmbeddingModel
-from wefe.models._fingerprints import Fingerprints
+from wefe.models._fingerprints import fingerprint
 
 WORDS = ["she", "he", "nurse"]
 
@@ -11,7 +11,7 @@ WORDS = ["she", "he", "nurse"]
 def hashed(words=WORDS, change=0.0, dtype=np.float32, of=None):
     vectors = np.arange(9, dtype=dtype).reshape(3, 3)
     vectors[2, 2] += change
-    return Fingerprints(WordEmbeddingModel((list(words), vectors), "m")).of(of)
+    return fingerprint(WordEmbeddingModel((list(words), vectors), "m"), of)
 
 
 def test_all_words_and_some_words_have_a_hash_of_their_own():
@@ -29,4 +29,4 @@ def test_an_encoder_has_the_hash_of_its_weights():
     class Encoder:
         encoding = "weights"
 
-    assert Fingerprints(Encoder()).of(["she"]) == "weights"
+    assert fingerprint(Encoder(), ["she"]) == "weights"

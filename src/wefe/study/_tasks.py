@@ -25,7 +25,7 @@ from wefe._same_words import hiding, lacking
 from wefe._visible import Facts, plain
 from wefe.embeddings import UnanswerableError, embed_query
 from wefe.metrics._registry import as_metric, get_metric
-from wefe.models._fingerprints import Fingerprints
+from wefe.models._fingerprints import fingerprint
 from wefe.models._load import words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
@@ -236,8 +236,8 @@ class OpenedUnit:
 
 
 def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel, needed: _Needed) -> Opened:
-    fingerprint = cache(Fingerprints(base).of)
-    prints = {task: fingerprint(words) for task, words in needed.items()}
+    hashed = cache(partial(fingerprint, base))
+    prints = {task: hashed(words) for task, words in needed.items()}
     # An encoder has a vector for every word.
     n_words, queries = (None, {}) if unit.entry.is_encoder else (len(base), unit.queries)
     about = {
