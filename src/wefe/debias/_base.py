@@ -115,8 +115,8 @@ def fits(*required: str) -> Callable[[Fit], Fit]:
 class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of the mitigation methods: `fit` learns, `transform` changes vectors.
 
-    It follows scikit-learn (``sklearn.base.clone``, `get_params`). To write a method, define `fit`
-    and `transform`, or derive from :class:`RowwiseDebias`, which is shorter.
+    It follows scikit-learn. To write a method, define `fit` and `transform`, or derive from
+    :class:`RowwiseDebias`, which is shorter.
 
     Parameters
     ----------
@@ -543,20 +543,15 @@ class WordDebias(BaseDebias):
 class RowwiseDebias(WordDebias):
     """Base class of methods that change each vector by itself.
 
-    Define `fit`, which sets `dim_`, and `_map_vectors` (or let `fit` set `map_`, a function of
-    vectors); `transform` and :func:`debias_file` follow from them. Optional hooks:
-    `_protected_words` never change, `_map_ignored` maps ignored words, and `_settled` computes
-    words that depend on each other, such as equalized pairs.
+    Define `fit`, which sets `dim_` (the number of dimensions), and `_map_vectors` (or let `fit` set
+    `map_`, a function of vectors); `transform` and :func:`debias_file` follow from them. Optional
+    hooks: `_protected_words` never change, `_map_ignored` maps ignored words, and `_settled`
+    computes words that depend on each other, such as equalized pairs.
 
     Parameters
     ----------
     pca_args, verbose, criterion_name : optional
         See :class:`BaseDebias`.
-
-    Attributes
-    ----------
-    dim_ : int
-        Number of dimensions of the fitted vectors.
 
     Examples
     --------

@@ -140,12 +140,11 @@ _NEW = 1e-4
 class INLP(RowwiseDebias):
     """Iterative null-space projection: remove the directions by which classifiers find the class.
 
-    Removing one bias direction leaves others that reveal the class. INLP therefore repeats: train a
-    linear classifier on the projected vectors, add its weights (one direction for two classes) to
-    the directions to remove, project again. It stops when a classifier (a support vector machine
-    with squared hinge loss, on vectors divided by their root mean square length) does no better
-    than chance. The result is not scaled, so vectors become shorter. Source: Ravfogel et al., Null
-    It Out: Guarding Protected Attributes by Iterative Nullspace Projection, ACL 2020.
+    INLP repeats: train a linear classifier on the projected vectors, add its weights (one direction
+    for two classes) to the directions to remove, project again. It stops when a classifier (a
+    support vector machine with squared hinge loss, on vectors divided by their root mean square
+    length) does no better than chance. Vectors become shorter. Source: Ravfogel et al., Null It
+    Out: Guarding Protected Attributes by Iterative Nullspace Projection, ACL 2020.
 
     Parameters
     ----------
@@ -389,12 +388,11 @@ def _shrunk(covariance: Vectors, n_words: int) -> Vectors:
 class LEACE(RowwiseDebias):
     """Least-squares concept erasure: the smallest change that hides classes from linear models.
 
-    On the words learned from, every class gets the same mean, so no linear classifier or regression
-    predicts the class better than a constant. Among the affine maps with this property, LEACE
-    changes the words least: for k classes it removes k - 1 directions, obliquely, in one step
-    (:func:`leace_map`). Other words may keep an association, and nonlinear classifiers may find it
-    in all words. Vectors are not scaled. Source: Belrose et al., LEACE: Perfect linear concept
-    erasure in closed form, NeurIPS 2023.
+    On the words learned from, every class gets the same mean, so no linear model predicts the class
+    better than a constant. Among the affine maps with this property, LEACE changes the words least:
+    for k classes it removes k - 1 directions, obliquely (:func:`leace_map`). Other words may keep
+    an association, and nonlinear classifiers may find it in all words. Source: Belrose et al.,
+    LEACE: Perfect linear concept erasure in closed form, NeurIPS 2023.
 
     Parameters
     ----------
@@ -402,15 +400,12 @@ class LEACE(RowwiseDebias):
         See :func:`leace_map`; `shrinkage` is needed with fewer words than dimensions.
     n_words : int, optional
         Words to find for each class, as in :class:`INLP`, besides the definitional ones. By default
-        none, which is fast, but linear models still recognise the class of other words; 500 or more
-        hide it there, too, and remove more.
+        none, so linear models still recognise the class of other words; 500 or more hide it there.
 
     Attributes
     ----------
-    map_ : Erasure
-        The map x -> P x + shift.
-    projection_, shift_ : ndarray of shape (dim, dim) and (dim,)
-        P, idempotent, and symmetric only for 'orth'; and the shift.
+    map_, projection_, shift_ : Erasure, ndarray of shape (dim, dim) and (dim,)
+        The map x -> P x + shift; P, idempotent, and symmetric only for 'orth'; and the shift.
     words_by_class_ : dict
         Class name -> the words learned from.
 

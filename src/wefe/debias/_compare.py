@@ -175,9 +175,9 @@ def compare(
     """Measure the gain of a mitigation, its cost, and the remaining bias.
 
     Look at 'bias' first: is `after` nearer to `best_value`, and is the change larger than twice its
-    standard error? Then 'cost': benchmark scores and neighbours should stay, few vectors should
-    move far. Then 'residual': if clusters and classifiers still recognise the former classes, the
-    bias is hidden rather than removed. Any gain is only *less association measured*.
+    standard error? Then 'cost': benchmark scores and neighbours should stay. Then 'residual': if
+    clusters and classifiers still recognise the former classes, the bias is hidden rather than
+    removed. Any gain is only *less association measured*.
 
     Parameters
     ----------

@@ -30,8 +30,7 @@ _NOISE_VARIANCE = 1e-12
 class DoubleHardDebias(RowwiseDebias):
     """Double-hard debiasing: remove a direction that encodes frequency, then the bias direction.
 
-    The main directions of a vocabulary encode, among other things, word frequency, which distorts
-    the bias direction. So the method removes one of them first:
+    Word frequency distorts the bias direction, so a direction that encodes it is removed first:
 
     1. mu is the mean of all vectors; the candidates u are their first principal components.
     2. The words most biased towards each class are those with the largest cos(w, a) - cos(w, b), or
@@ -43,9 +42,8 @@ class DoubleHardDebias(RowwiseDebias):
     5. Every word becomes w - mu - (u . w) u, and loses its component along g.
 
     The method is binary, reads the whole vocabulary, and does not scale vectors. Words to `ignore`
-    keep their component along g but lose mu and u, to stay comparable with other words. With a
-    `target`, all other words stay as they are. Source: Wang et al., Double-Hard Debias: Tailoring
-    Word Embeddings for Gender Bias Mitigation, ACL 2020.
+    lose mu and u only. With a `target`, all other words stay as they are. Source: Wang et al.,
+    Double-Hard Debias: Tailoring Word Embeddings for Gender Bias Mitigation, ACL 2020.
 
     Parameters
     ----------

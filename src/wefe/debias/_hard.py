@@ -153,8 +153,8 @@ class MulticlassHardDebias(_SubspaceDebias):
     their sides within the subspace and get the same vector outside of it. Source: Manzini et al.,
     Black is to Criminal as Caucasian is to Police, NAACL 2019.
 
-    Equalize words that name the classes ('synagogue', 'church', 'mosque'). Stereotyped words, as in
-    a published example, would spread *along* the subspace, which may increase or reverse the bias.
+    Equalize words that name the classes ('synagogue', 'church', 'mosque'): stereotyped words would
+    spread *along* the subspace, which may increase or reverse the bias.
 
     Parameters
     ----------
@@ -234,8 +234,7 @@ class SoftDebias(RowwiseDebias):
     exact: the problem is convex in T'T, and T is its symmetric root. If the closed form has
     negative eigenvalues (possible with few words), ADMM finds the minimum to a relative 1e-10.
     Sources: Bolukbasi et al., see :class:`HardDebias`; for more classes Manzini et al., see
-    :class:`MulticlassHardDebias`, whose numbers differ because they use a few steps of gradient
-    descent from a random map, on norms that are not squared.
+    :class:`MulticlassHardDebias`, whose code takes a few steps of gradient descent instead.
 
     Parameters
     ----------
@@ -243,8 +242,8 @@ class SoftDebias(RowwiseDebias):
         See :class:`BaseDebias`.
     bias_weight : float, default=0.2
         Weight of the bias, at least 0: 0 only changes lengths, very large weights remove B. For the
-        packaged vectors, gender and 'mean', 0.2 lowers the mean absolute cosine of neutral words
-        with B from 0.054 to 0.009, 1 to 0.004, 10 to 0.001.
+        packaged vectors and gender, 0.2 lowers the mean absolute cosine of neutral words with B
+        from 0.054 to 0.009, and 10 to 0.001.
     scale : {'mean', 'sum'}, default='mean'
         'sum' is as published: the first term grows with the square of the number of words, so 0.2
         hardly changes a real vocabulary. 'mean' divides the terms by the numbers of pairs of words,
