@@ -213,16 +213,15 @@ def compare(
 
     Notes
     -----
-    *Standard errors* measure the dependence on the choice of words, not on training. For metrics
-    they are a jackknife over the words of each set (at most 20 groups), paired for changes. They
-    tend to be too large: up to a fifth for WEAT and RND, a half for MAC, twofold for ECT on small
-    sets. Other errors are over pairs, questions or words; those of analogies tend to be too small.
+    *Standard errors* measure the dependence on the choice of words. For metrics they are a paired
+    jackknife over the words of each set (at most 20 groups). They tend to be too large: up to a
+    fifth for WEAT and RND, a half for MAC, twofold for ECT on small sets. Other errors are over
+    pairs, questions or words; those of analogies tend to be too small.
 
-    *Cost* uses the words that all models share. 'mean cosine displacement' is the mean of 1 -
-    cos(after, before), in [0, 2]; 'mean vector displacement' that of ``|after - before| /
-    |before|``, large if a method scales vectors to unit length. 'neighbourhood overlap' is the
-    share of the ten nearest neighbours that a sample keeps, in [0, 1]. It and the benchmarks
-    (:func:`wefe.quality.evaluate`) use the first 50,000 words.
+    *Cost*: 'mean cosine displacement' is the mean of 1 - cos(after, before), in [0, 2]; 'mean
+    vector displacement' that of ``|after - before| / |before|``, large if a method scales vectors
+    to unit length. 'neighbourhood overlap' is the share of the ten nearest neighbours that a sample
+    keeps, in [0, 1]. It and the benchmarks use the first 50,000 words that all models share.
 
     *Residual* tests follow Gonen and Goldberg, Lipstick on a Pig, NAACL-HLT 2019. Candidates are
     the lower-case words among the first 50,000, shorter than 20 characters, without digits,

@@ -48,11 +48,10 @@ def debias_encoder(
         results of :func:`compare`. By default nothing is measured or saved.
     criterion : Criterion or str, optional
         Provides word sets that are not given, and the tests for remaining bias in the card.
-    queries : sequence of Query, optional
-        The queries of the card; by default those of the criterion (better use other words).
-    words : sequence of str, optional
-        The vocabulary of the card, and of methods that read the whole vocabulary; by default that
-        of :func:`wefe.load_test_model`. Words of criterion and queries are added.
+    queries, words : sequence of Query and of str, optional
+        The queries of the card, by default those of the criterion (better use other words); and the
+        vocabulary of the card, and of methods that read the whole vocabulary, by default that of
+        :func:`wefe.load_test_model`, to which words of criterion and queries are added.
     **fit_params
         Other parameters of the method's `fit`.
 

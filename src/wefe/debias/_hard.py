@@ -148,10 +148,9 @@ class HardDebias(_SubspaceDebias):
 class MulticlassHardDebias(_SubspaceDebias):
     """Hard debiasing for any number of classes, such as religions, ethnicities or genders.
 
-    It works like :class:`HardDebias`, with a subspace: the first principal components of the
-    definitional sets, each centred on its own mean. Equalized words, at least two of a set, keep
-    their sides within the subspace and get the same vector outside of it. Source: Manzini et al.,
-    Black is to Criminal as Caucasian is to Police, NAACL 2019.
+    It works like :class:`HardDebias`, with a subspace: the first principal components of the sets.
+    Equalized words keep their sides within the subspace and get the same vector outside. Source:
+    Manzini et al., Black is to Criminal as Caucasian is to Police, NAACL 2019.
 
     Equalize words that name the classes ('synagogue', 'church', 'mosque'): stereotyped words would
     spread *along* the subspace, which may increase or reverse the bias.

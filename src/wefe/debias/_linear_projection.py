@@ -274,12 +274,10 @@ def _mean_difference(model: WordEmbeddingModel, words: Any) -> Vectors:
 class HalfSiblingRegression(RowwiseDebias):
     """Half-sibling regression: subtract what definitional words predict of each vector.
 
-    Definitional words ('he', 'actress') share with all others what the class put into their
-    vectors. A ridge regression without intercept, whose samples are the dimensions, predicts each
-    other vector x from them. Only the residual stays: ``alpha * x @ inv(D.T @ D + alpha * I)``,
-    where the rows of D are the definitional vectors, which do not change. Others are not scaled and
-    become shorter. Source: Yang and Feng, A Causal Inference Method for Reducing Gender Bias in
-    Word Embedding Relations, AAAI 2020.
+    A ridge regression without intercept, whose samples are the dimensions, predicts each vector x
+    from those of definitional words ('he', 'actress'), the rows of D. Only the residual stays:
+    ``alpha * x @ inv(D.T @ D + alpha * I)``, which is shorter; D does not change. Source: Yang and
+    Feng, A Causal Inference Method for Reducing Gender Bias in Word Embedding Relations, AAAI 2020.
 
     Attributes
     ----------

@@ -50,15 +50,14 @@ def _check_weights(name: str, value: Any) -> Any:
 class RepulsionAttractionNeutralization(WordDebias):
     """RAN: move words away from biased neighbours and the bias direction, but not far.
 
-    Projections leave words of the same stereotype next to each other. RAN searches a new vector x
-    for each word w, starting from w, that makes this sum small::
+    RAN searches a new vector x for each word w, starting from w, that makes this sum small::
 
         weights[0] * mean |cos(x, n)| + weights[1] * |cos(x, w) - 1| / 2 + weights[2] * |cos(x, g)|
 
     g is the bias direction, and n are the nearest neighbours of w whose similarity with w is due to
     g (see `theta`). The terms are *repulsion* from them, *attraction* to the original vector, and
-    *neutralisation* of the direction. Components along g become small but not zero; the sum never
-    grows. Source: Kumar et al., Nurse is Closer to Woman than Surgeon?, TACL 8, 2020.
+    *neutralisation* of the direction; their sum never grows. Source: Kumar et al., Nurse is Closer
+    to Woman than Surgeon?, TACL 8, 2020.
 
     The method is binary. Only changed words get unit length, and the result for a word does not
     depend on which others change. The model to transform needs its whole vocabulary.

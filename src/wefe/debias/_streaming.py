@@ -88,8 +88,7 @@ def debias_file(
     Raises
     ------
     ValueError
-        If the file is damaged, the format cannot store a word, or the model lacks too many words or
-        has other dimensions than the fitted method.
+        If the file is damaged, or the format cannot store a word; and as in `fit` and `transform`.
 
     Examples
     --------
