@@ -85,13 +85,12 @@ def test_what_is_given_is_kept_and_the_rest_follows_from_the_sets():
     assert criterion.representatives == ("kid", "elder")
     # Each word of a class once, in the order of the sets.
     assert criterion.classes == {"young": ("young", "boy"), "old": ("old", "man", "grandpa")}
-    assert criterion.concept_words == ("naive", "quick", "wise", "slow")
     bare = Criterion("age", [["young", "old"], ["boy", "man"]])
     assert bare.class_names == ("class 0", "class 1")
     assert bare.equalize_sets == bare.definitional_sets == (("young", "old"), ("boy", "man"))
     assert bare.specific_words == ("young", "old", "boy", "man")
     assert bare.representatives == ("young", "old")
-    assert (bare.stereotyped_words, bare.concept_words, bare.queries()) == ({}, (), [])
+    assert (bare.stereotyped_words, bare.queries()) == ({}, [])
 
 
 def test_classes_without_stereotypes_are_in_no_query():
@@ -99,7 +98,6 @@ def test_classes_without_stereotypes_are_in_no_query():
     some = Criterion("c", [[*"abcd"]], [*"ABCD"], stereotyped_words=stereotypes)
     pairs = ["".join(query.target_sets_names) for query in some.queries()]
     assert pairs == ["AC", "AD", "CD"]
-    assert some.concept_words == ("x", "y", "w")
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ every_method = pytest.mark.parametrize("method", METHODS, ids=NAMES)
 def _cut(dtype):
     """Frequent words and those of the criterion, in the leading dims of the packaged vectors."""
     whole = load_test_model()
-    wanted = {*list(whole)[:500], *GENDER.specific_words, *GENDER.concept_words, *TARGET}
+    wanted = {*list(whole)[:500], *GENDER.words, *TARGET}
     words = [word for word in whole if word in wanted]
     return words, whole.get_vectors(words)[:, :64].astype(dtype)
 

@@ -26,7 +26,7 @@ DIM = 24
 def generated(n_words=1000, prefix=""):
     """Random vectors with the words of the criterion among them, and a lean that it can find."""
     rng = np.random.default_rng(7)
-    words = [*dict.fromkeys([*IGNORE, *GENDER.concept_words, "table", "Table", "TABLE"])]
+    words = [*dict.fromkeys([*IGNORE, *GENDER.words, "table", "Table", "TABLE"])]
     words += [f"w{row}" for row in range(n_words - len(words))]
     vectors = rng.normal(size=(n_words, DIM)).astype(np.float32)
     row = {word: place for place, word in enumerate(words)}

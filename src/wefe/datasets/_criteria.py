@@ -121,11 +121,6 @@ class Criterion:
         sets = (*self.definitional_sets, *self.equalize_sets, *self.stereotyped_words.values())
         return (*chain(*sets), *self.representatives, *self.specific_words)
 
-    @property
-    def concept_words(self) -> tuple[str, ...]:
-        """All stereotyped words, whatever their class."""
-        return tuple(dict.fromkeys(chain(*self.stereotyped_words.values())))
-
     def queries(self) -> list[Query]:
         """Return a query for each pair of classes that have stereotyped words, in a list.
 
