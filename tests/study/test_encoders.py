@@ -87,7 +87,7 @@ def test_prompts_and_dimensions_are_models_of_one_study(folder):
     assert list(results.models) == ["MiniLM", "query: ", "encoder"]
     known = [(each["prompt"], each["dim"]) for each in results.models.values()]
     assert known == [("", 384), ("query: ", 384), ("", 64)]
-    assert results.scores("WEAT-ES", "Own").iloc[:, 0].nunique() == 3
+    assert results.scores("weat-es", "Own").iloc[:, 0].nunique() == 3
     other = sweep("passage: ")
     assert other.run["n_computed"] == n_tasks(other, "passage: ") > 0
 

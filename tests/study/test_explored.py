@@ -195,4 +195,4 @@ def test_no_bias_of_three_groups_is_a_third(monkeypatch):
     results = run(study(queries=[{"name": "Both", "query": queries}], metrics=[{"metric": "gs"}]))
     assert results.to_frame()["no_bias_value"].tolist() == pytest.approx([100 / 3, 50])
     distance = np.mean([35 - 100 / 3, 2])
-    assert results.scores("GS", "Both").loc["demo"].iloc[-1] == pytest.approx(distance)
+    assert results.scores("gs", "Both").loc["demo"].iloc[-1] == pytest.approx(distance)

@@ -208,7 +208,7 @@ class StudyResults:
         Parameters
         ----------
         metric, query_set : str
-            The label of the metric, such as 'WEAT-ES', and the name of the query set.
+            The metric by its label ('WEAT-ES') or name ('weat-es'), and the name of the query set.
 
         Returns
         -------
@@ -216,8 +216,7 @@ class StudyResults:
             The last column is the aggregate, without queries that some model has no score for
             (or without such models: ``missing = "models"``) and models with a failed task.
         """
-        check_known("metric", [metric], self._metrics)
-        check_known("query_set", [query_set], list(self._metrics[metric].query_sets))
+        metric, query_set = self._place(metric, query_set)
         matrix = scores_matrix(self._part(metric, query_set))
         totals = self._totals[metric, query_set]
         return matrix.assign(**{heading_of(totals): totals["score"].to_numpy()})
@@ -513,6 +512,14 @@ class StudyResults:
     def _places(self) -> list[str]:
         asked = {name for metric in self.plan.metrics for name in metric.query_sets}
         return [OVERALL, *(name for name in self._query_sets if name in asked)]
+
+    def _place(self, metric: str, query_set: str) -> tuple[str, str]:
+        of_name = [part.label for part in self.plan.metrics if part.metric == metric]
+        if metric not in self._metrics and len(of_name) == 1:
+            metric = of_name[0]
+        check_known("metric", [metric], self._metrics)
+        check_known("query_set", [query_set], list(self._metrics[metric].query_sets))
+        return metric, query_set
 
     @cached_property
     def _tidy(self) -> pd.DataFrame:
