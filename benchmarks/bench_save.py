@@ -72,7 +72,7 @@ def main() -> None:
     n_words = options.words or (4_000 if options.quick else 40_000)
     vectors = rng.normal(0, SCALE, (n_words, DIM)).astype(np.float32)
     words = [f"word{row}" for row in range(n_words)]
-    model = WordEmbeddingModel.from_arrays(words, vectors, "model")
+    model = WordEmbeddingModel((words, vectors), "model")
     why = lacking("gensim")
     gensim = None if why else table_of_gensim(words, vectors)
     print(f"Saving {n_words:,} x {DIM} float32 numbers {why}")

@@ -29,9 +29,7 @@ TOY_VECTORS = {
 @pytest.fixture
 def toy_model():
     """The 3-dimensional model behind the worked examples; a fresh one for every test."""
-    return WordEmbeddingModel.from_arrays(
-        list(TOY_VECTORS), np.array(list(TOY_VECTORS.values())), name="toy"
-    )
+    return WordEmbeddingModel((list(TOY_VECTORS), np.array(list(TOY_VECTORS.values()))), name="toy")
 
 
 @pytest.fixture

@@ -223,7 +223,7 @@ WORDS = [f"{kind}{i}" for kind in "tuab" for i in range(8)]
 @pytest.fixture
 def model():
     vectors = np.random.default_rng(0).normal(size=(len(WORDS), 5)).astype(np.float32)
-    return WordEmbeddingModel.from_arrays(WORDS, vectors, name="random")
+    return WordEmbeddingModel((WORDS, vectors), name="random")
 
 
 def run(name, model, lost=()):

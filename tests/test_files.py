@@ -173,7 +173,7 @@ from wefe.models import WordEmbeddingModel
 
 vectors = np.random.default_rng(0).normal(0, 0.3, (3000, 300)).astype(np.float32)
 words = [f"word{i}" for i in range(3000)]
-models = [WordEmbeddingModel.from_arrays(words, x, "m") for x in (vectors, -vectors)]
+models = [WordEmbeddingModel((words, x), "m") for x in (vectors, -vectors)]
 for number, model in enumerate(models):
     model.save(sys.argv[2 + number])
 for model in itertools.cycle(models):

@@ -92,9 +92,7 @@ def test_ties_are_ranked_as_asked(method, expected):
 def three_models(toy_model):
     """Less and less association: the toy model, with its first axis shrunk."""
     words, vectors = list(toy_model.vocab), toy_model.vectors
-    shrunk = [
-        WordEmbeddingModel.from_arrays(words, vectors * [s, 1, 1], f"x{s}") for s in (0.3, 0.05)
-    ]
+    shrunk = [WordEmbeddingModel((words, vectors * [s, 1, 1]), f"x{s}") for s in (0.3, 0.05)]
     return [toy_model, *shrunk]
 
 

@@ -48,8 +48,8 @@ def models(toy_model):
     keep = [i for i, word in enumerate(words) if word not in ("kids", "tree")]
     return [
         toy_model,
-        WordEmbeddingModel.from_arrays(words, vectors @ rotation, "rotated"),
-        WordEmbeddingModel.from_arrays([words[i] for i in keep], vectors[keep], "gaps"),
+        WordEmbeddingModel((words, vectors @ rotation), "rotated"),
+        WordEmbeddingModel(([words[i] for i in keep], vectors[keep]), "gaps"),
     ]
 
 
@@ -72,7 +72,7 @@ def test_every_cell_is_what_run_query_returns(models, queries):
 def test_zero_vector_of_one_model_does_not_stop_the_others(toy_model, queries):
     vectors = toy_model.vectors.copy()
     vectors[toy_model.vocab["boss"]] = 0
-    broken = WordEmbeddingModel.from_arrays(list(toy_model.vocab), vectors, "broken")
+    broken = WordEmbeddingModel((list(toy_model.vocab), vectors), "broken")
     scores = measure(WEAT, queries, [broken, toy_model])
     assert scores["score"].isna().tolist() == [True, True, False, False]
     assert "boss" in scores["nan_reason"][0]
@@ -153,7 +153,7 @@ def of_groups(n_groups, name):
 def test_what_means_no_bias_is_that_of_each_query(toy_model, aggregation, expected, best):
     words, vectors = list(toy_model.vocab), toy_model.vectors.copy()
     vectors[words.index("home"), 0] = 3.0
-    models = [toy_model, WordEmbeddingModel.from_arrays(words, vectors, "farther from no bias")]
+    models = [toy_model, WordEmbeddingModel((words, vectors), "farther from no bias")]
     lost = Query([["zz"], ["yy"]], [HOME], list("ab"), ["lost"])  # does not count
     asked = [of_groups(3, "three"), of_groups(2, "two"), lost]
     table = run_queries(

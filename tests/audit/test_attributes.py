@@ -81,9 +81,9 @@ def test_a_lost_word_takes_its_pair_with_it(toy_model):
 def test_the_largest_comes_first_and_nan_last():
     words = ["a", "b"]
     models = [
-        WordEmbeddingModel.from_arrays(["x"], np.eye(2)[:1], name="lacks both"),
-        WordEmbeddingModel.from_arrays(words, np.array([[1.0, 0], [1.0, 1]]), name="near"),
-        WordEmbeddingModel.from_arrays(words, np.array([[9.0, 0], [-0.1, 0]]), name="opposite"),
+        WordEmbeddingModel((["x"], np.eye(2)[:1]), name="lacks both"),
+        WordEmbeddingModel((words, np.array([[1.0, 0], [1.0, 1]])), name="near"),
+        WordEmbeddingModel((words, np.array([[9.0, 0], [-0.1, 0]])), name="opposite"),
     ]
     table = mean_attribute_differences([["a", "b"]], models)
     assert table.index.tolist() == ["opposite", "near", "lacks both"]
@@ -111,6 +111,6 @@ def test_wrong_models_and_options(toy_model):
         mean_attribute_differences(SETS, [])
     with pytest.raises(TypeError, match="normalize"):
         mean_attribute_differences(SETS, toy_model, normalize=1)
-    zero = WordEmbeddingModel.from_arrays(["a", "b"], np.array([[1.0, 0], [0, 0]]))
+    zero = WordEmbeddingModel((["a", "b"], np.array([[1.0, 0], [0, 0]])))
     with pytest.raises(UnusableVectorError):
         mean_attribute_differences([["a", "b"]], zero)

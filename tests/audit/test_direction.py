@@ -25,7 +25,7 @@ def model_of(differences):
     words = [f"{letter}{i}" for i in range(len(halves)) for letter in "ab"]
     vectors = np.stack([halves, -halves], axis=1).reshape(-1, halves.shape[1])
     pairs = [words[i : i + 2] for i in range(0, len(words), 2)]
-    return WordEmbeddingModel.from_arrays(words, vectors, "made"), pairs
+    return WordEmbeddingModel((words, vectors), "made"), pairs
 
 
 def audit_of(differences, **options):
@@ -163,9 +163,7 @@ def test_a_slow_implementation_agrees():
         rng.standard_normal((size, 6)) + np.outer(np.linspace(3, -3, size), np.ones(6))
         for size in sizes
     ]
-    model = WordEmbeddingModel.from_arrays(
-        np.concatenate(words).tolist(), np.concatenate(sets), "random"
-    )
+    model = WordEmbeddingModel((np.concatenate(words).tolist(), np.concatenate(sets)), "random")
     audit = audit_direction(words, model)
 
     sets = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in sets]
@@ -202,9 +200,9 @@ def test_rotation_lengths_and_the_order_of_a_pair_change_nothing_else(packaged_m
     rng = np.random.default_rng(0)
     rotation = np.linalg.qr(rng.standard_normal((vectors.shape[1],) * 2))[0]
     lengths = rng.uniform(0.1, 10, size=(len(words), 1))
-    scaled = WordEmbeddingModel.from_arrays(words, vectors @ rotation * lengths, "scaled")
+    scaled = WordEmbeddingModel((words, vectors @ rotation * lengths), "scaled")
     before, after = (
-        audit_direction(pairs, WordEmbeddingModel.from_arrays(words, vectors, "same")),
+        audit_direction(pairs, WordEmbeddingModel((words, vectors), "same")),
         audit_direction([*pairs[:3], pairs[3][::-1], *pairs[4:]], scaled),
     )
     signs = np.ones(11)
@@ -324,7 +322,7 @@ def test_sets_that_repeat_others_and_members_that_are_one_vector():
     model, pairs = model_of(around(4, 0.9))
     words = [*model.vocab, "twin", "double", "near"]
     more = [model["a0"], 2 * model["b0"], model["a0"] + 1e-6 * model["a1"]]
-    model = WordEmbeddingModel.from_arrays(words, np.vstack([model.vectors, *more]), "twins")
+    model = WordEmbeddingModel((words, np.vstack([model.vectors, *more])), "twins")
     repeated = [pairs[0], pairs[1][::-1], ["twin", "double"]]
     audit = audit_direction([*pairs, *repeated], model)
     assert "a0/b0 (2), b1/a1, twin/double" in message(audit, "repeated-sets")

@@ -22,8 +22,8 @@ def named(sets, attributes, name="m"):
     """Return a query and a model in which row i of set j is the word 'j_i'."""
     parts = [*sets, *attributes]
     words = [[f"{j}_{i}" for i in range(len(part))] for j, part in enumerate(parts)]
-    model = WordEmbeddingModel.from_arrays(
-        list(itertools.chain(*words)), np.concatenate(parts).astype(float), name=name
+    model = WordEmbeddingModel(
+        (list(itertools.chain(*words)), np.concatenate(parts).astype(float)), name=name
     )
     names = ["X", "Y", "Z"][: len(sets)]
     return Query(words[: len(sets)], words[len(sets) :], names, ["A", "B"]), model
@@ -376,7 +376,7 @@ def test_what_cannot_be_audited(toy_model):
     for query in (Query([["she"]], [["home"]]), three):
         with pytest.raises(ValueError, match=r"exactly two .* has [13]. query.get_subqueries\("):
             audit_query(query, toy_model)
-    zero = WordEmbeddingModel.from_arrays(["a", "b", "c"], np.eye(3)[[0, 1, 1]] * [[1], [1], [0]])
+    zero = WordEmbeddingModel((["a", "b", "c"], np.eye(3)[[0, 1, 1]] * [[1], [1], [0]]))
     with pytest.raises(UnusableVectorError, match=r"zero for \['c'\]"):
         audit_query(Query([["c"]], [["a"], ["b"]]), zero)
 

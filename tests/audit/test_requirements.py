@@ -349,7 +349,7 @@ def test_counterexample_as_json(checked):
     example = checked("Direct Bias").counterexamples["trustworthy"]
     content = json.loads(example.to_json())
     query, vectors = Query.from_dict(content["query"]), content["vectors"][0]
-    model = WordEmbeddingModel.from_arrays(list(vectors), list(vectors.values()))
+    model = WordEmbeddingModel((list(vectors), list(vectors.values())))
     score = DirectBias().run_query(query, model, **content["params"])["result"]
     assert score == pytest.approx(content["scores"][0], abs=1e-12)
     # The score as it is: what rounding leaves is not printed as 0.

@@ -32,7 +32,7 @@ def pages(wefe):
 
 def random_model(words):
     vectors = np.random.default_rng(0).normal(size=(len(words), 5)).astype(np.float32)
-    return WordEmbeddingModel.from_arrays(words, vectors)
+    return WordEmbeddingModel((words, vectors))
 
 
 def test_pages_of_words_are_those_of_python(packaged_model, wefe, pages):

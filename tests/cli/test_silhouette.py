@@ -29,7 +29,7 @@ def folder(tmp_path_factory, packaged_model):
     words = list(packaged_model.vocab)
     for name, part in (("biased", slice(0, 32)), ("unbiased", slice(32, 64))):
         vectors = packaged_model.vectors[:, part].copy()
-        WordEmbeddingModel.from_arrays(words, vectors, name).save(place / f"{name}.bin")
+        WordEmbeddingModel((words, vectors), name).save(place / f"{name}.bin")
     (place / "career.json").write_text(CAREER.to_json())
     return place
 
@@ -99,7 +99,7 @@ def test_models_are_compared_on_shared_words_and_sets_with_one_name_are_told_apa
     lost = CAREER.target_sets[0][0]
     words = [word for word in models[0].vocab if word.lower() != lost.lower()]
     vectors = np.array([models[0][word] for word in words])
-    WordEmbeddingModel.from_arrays(words, vectors, "few").save(folder / "few.bin")
+    WordEmbeddingModel((words, vectors), "few").save(folder / "few.bin")
     content = CAREER.dict()
     shorter = {**content, "target_sets": [part[2:] for part in CAREER.target_sets]}
     (folder / "shorter.json").write_text(Query.from_dict(shorter).to_json())

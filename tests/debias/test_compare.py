@@ -31,7 +31,7 @@ def models(packaged_model, debiased):
     words = [w for part in (*NAMES.target_sets, *NAMES.attribute_sets) for w in part]
     words = list(dict.fromkeys([*words, *list(packaged_model)[:300]]))
     return [
-        WordEmbeddingModel.from_arrays(words, model.get_vectors(words), model.name)
+        WordEmbeddingModel((words, model.get_vectors(words)), model.name)
         for model in (packaged_model, debiased)
     ]
 
@@ -45,7 +45,7 @@ def bias_of(models, queries=(NAMES,), metrics=("weat",), **options):
 
 def without(model, *words):
     kept = [word for word in model if word not in words]
-    return WordEmbeddingModel.from_arrays(kept, model.get_vectors(kept), "less")
+    return WordEmbeddingModel((kept, model.get_vectors(kept)), "less")
 
 
 # The table
@@ -169,7 +169,7 @@ def test_metrics_may_have_parameters_of_their_own(models):
 
 
 def test_several_models_stand_side_by_side(packaged_model, debiased, gender):
-    halved = WordEmbeddingModel.from_arrays(list(packaged_model), packaged_model.vectors / 2, "h")
+    halved = WordEmbeddingModel((list(packaged_model), packaged_model.vectors / 2), "h")
     options = {"quality": None, "criterion": gender, "n_words": 60}
     both, alone, listed = (
         compare(packaged_model, after, [NAMES], ["weat"], **options)

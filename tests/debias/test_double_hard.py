@@ -32,7 +32,7 @@ def model():
     for first in range(392, 400, 2):
         vectors[first] = vectors[first + 1] + 2 * lean + 0.1 * rng.normal(size=12)
     words = [f"w{row}" for row in range(392)] + [word for pair in FOUR for word in pair]
-    return WordEmbeddingModel.from_arrays(words, vectors, name="leaning")
+    return WordEmbeddingModel((words, vectors), name="leaning")
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_vectors_of_the_worked_example(toy_model):
 def test_streamed_covariance_is_that_of_numpy(model, monkeypatch, block_numbers):
     monkeypatch.setattr("wefe.models._passes._BLOCK_NUMBERS", block_numbers)
     vectors = model.vectors + 1e4
-    mean, covariance = vocabulary_covariance(WordEmbeddingModel.from_arrays(list(model), vectors))
+    mean, covariance = vocabulary_covariance(WordEmbeddingModel((list(model), vectors)))
     np.testing.assert_allclose(mean, vectors.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(covariance, np.cov(vectors.T), rtol=1e-7, atol=1e-9)
     components = PCA(svd_solver="full").fit(vectors).components_

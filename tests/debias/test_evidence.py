@@ -33,7 +33,7 @@ def rows_of(*models, criterion=CRITERION, n_words=500):
 
 def toy(words=WORDS, seed=0):
     vectors = np.random.default_rng(seed).normal(size=(len(words), 4))
-    return WordEmbeddingModel.from_arrays(words, vectors, f"m{seed}")
+    return WordEmbeddingModel((words, vectors), f"m{seed}")
 
 
 # Words in common
@@ -187,7 +187,7 @@ def test_neighbours_are_as_many_as_there_are():
 def model(vectors, name="after", words=None):
     vectors = np.asarray(vectors)
     words = [f"w{i}" for i in range(len(vectors))] if words is None else words
-    return WordEmbeddingModel.from_arrays(words, vectors, name)
+    return WordEmbeddingModel((words, vectors), name)
 
 
 def displacements(*models):

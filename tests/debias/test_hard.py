@@ -335,7 +335,7 @@ def test_neutral_words_are_all_but_definitional_and_ignored_ones(toy_model, capl
     rest = [word for word in toy_model if word not in {*FOUR, "kids"}]
     vectors = np.vstack([toy_model.vectors, np.zeros(3), np.full(3, np.inf)])
     words = [f"/en/{word}" for word in [*toy_model, "zero", "infinite"]]
-    prefixed = WordEmbeddingModel.from_arrays(words, vectors, vocab_prefix="/en/")
+    prefixed = WordEmbeddingModel((words, vectors), vocab_prefix="/en/")
     expected = SoftDebias().fit(toy_model, PAIRS, ignore=["kids", "absent"])
     for method in (
         SoftDebias().fit(toy_model, PAIRS, neutral_words=[*rest, "nowhere"], ignore=["tree"]),

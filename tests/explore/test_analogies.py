@@ -13,7 +13,7 @@ from wefe.explore._analogies import generate_analogies
 def random_model(n_words=60, dim=6, seed=0):
     generator = np.random.default_rng(seed)
     vectors = generator.normal(size=(n_words, dim)) * generator.uniform(0.1, 9, (n_words, 1))
-    return WordEmbeddingModel.from_arrays([f"w{i}" for i in range(n_words)], vectors, name="random")
+    return WordEmbeddingModel(([f"w{i}" for i in range(n_words)], vectors), name="random")
 
 
 def slow_pairs(model, g, threshold):

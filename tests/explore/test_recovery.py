@@ -32,7 +32,7 @@ def table(packaged_model, debiased):
 def toy(words, seed=0, prefix=None):
     vectors = np.random.default_rng(seed).normal(size=(len(words), 4))
     prefixed = [(prefix or "") + word for word in words]
-    return WordEmbeddingModel.from_arrays(prefixed, vectors, f"m{seed}", prefix)
+    return WordEmbeddingModel((prefixed, vectors), f"m{seed}", prefix)
 
 
 def test_what_is_found_is_what_a_comparison_finds(packaged_model, debiased, table):

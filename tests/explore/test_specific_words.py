@@ -18,7 +18,7 @@ def clear():
     vectors = generator.normal(size=(230, 6))
     vectors[:, 0] = 4 + generator.random(230)
     vectors[10:210, 0] -= 7
-    return WordEmbeddingModel.from_arrays(words, vectors, name="clear")
+    return WordEmbeddingModel((words, vectors), name="clear")
 
 
 def test_words_on_the_side_of_the_seed_words_are_found(clear):

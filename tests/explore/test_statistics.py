@@ -52,7 +52,7 @@ def test_intervals_are_those_of_scipy():
     y = x + generator.normal(size=40)
     words = [f"w{i}" for i in range(40)]
     vectors = np.column_stack([np.r_[1, -1, y], np.r_[0, 0, np.sqrt(100 - y**2)]])
-    model = WordEmbeddingModel.from_arrays(["a", "b", *words], vectors, name="line")
+    model = WordEmbeddingModel((["a", "b", *words], vectors), name="line")
     statistic = dict(zip(words, x, strict=True))
     found = correlate_with_statistic(model, statistic, [("a", "b")], n_bootstrap=20_000)
     # Vectors have the length 10, so the cosines are tenths of y.

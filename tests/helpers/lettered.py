@@ -14,13 +14,13 @@ def model_of(seed=0, dim=6, name=None):
     """Seven words of each of four letters."""
     words = [f"{letter}{i}" for letter in "abcd" for i in range(7)]
     vectors = np.random.default_rng(seed).normal(size=(len(words), dim)) + 0.3
-    return WordEmbeddingModel.from_arrays(words, vectors, name=name or f"made {seed}")
+    return WordEmbeddingModel((words, vectors), name=name or f"made {seed}")
 
 
 def without(model, word, name="lacking"):
     """The model without a word."""
     words = [each for each in model.vocab if each != word]
-    return WordEmbeddingModel.from_arrays(words, model.get_vectors(words), name)
+    return WordEmbeddingModel((words, model.get_vectors(words)), name)
 
 
 def query_for(metric, sizes=(5, 5, 6, 4)):

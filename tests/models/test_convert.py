@@ -36,7 +36,7 @@ def test_the_result_is_mapped_and_holds_the_same(text, target, dtype, width):
 
 
 def test_any_source_is_converted(target):
-    for source in ((WORDS, VECTORS), WordEmbeddingModel.from_arrays(WORDS, VECTORS, "m")):
+    for source in ((WORDS, VECTORS), WordEmbeddingModel((WORDS, VECTORS), "m")):
         model = convert(source, target, name="mine")
         assert (model.name, list(model.vocab)) == ("mine", WORDS)
         np.testing.assert_array_equal(model.vectors, VECTORS)

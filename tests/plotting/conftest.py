@@ -16,7 +16,7 @@ def models():
     model = load_test_model()
     words = list(model.vocab)
     return [
-        WordEmbeddingModel.from_arrays(words, model.vectors[:, :dim].copy(), f"minilm {dim}d")
+        WordEmbeddingModel((words, model.vectors[:, :dim].copy()), f"minilm {dim}d")
         for dim in (64, 16, 4)
     ]
 

@@ -53,7 +53,7 @@ def with_outlier():
     halves[5, 1] += 1
     pairs = [[f"f<b>{i}", f"m<b>{i}"] for i in range(6)]
     vectors = np.stack([halves, -halves], axis=1).reshape(12, 50)
-    model = WordEmbeddingModel.from_arrays([*chain(*pairs)], vectors, "a < b")
+    model = WordEmbeddingModel(([*chain(*pairs)], vectors), "a < b")
     return audit_direction(pairs, model)
 
 

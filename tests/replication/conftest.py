@@ -40,4 +40,4 @@ def no_downloads(monkeypatch):
 
 @pytest.fixture
 def few():
-    return WordEmbeddingModel.from_arrays(["she", "he"], [[1.0, 0.0], [0.0, 1.0]], name="few words")
+    return WordEmbeddingModel((["she", "he"], [[1.0, 0.0], [0.0, 1.0]]), name="few words")

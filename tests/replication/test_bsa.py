@@ -22,8 +22,8 @@ def models():
     vectors = np.stack([packaged[word] for word in words])
     control = np.random.default_rng(0).permutation(vectors)
     return {
-        "GloVe": WordEmbeddingModel.from_arrays(words, vectors),
-        "NBatch": WordEmbeddingModel.from_arrays(words, control),
+        "GloVe": WordEmbeddingModel((words, vectors)),
+        "NBatch": WordEmbeddingModel((words, control)),
     }
 
 

@@ -13,8 +13,8 @@ def replication(packaged_model):
     # Two pairs that are about something else, and long, as in docs/replications/cosine_scores.md.
     odd = np.isin(list(packaged_model.vocab), ["queen", "king", "gal", "guy"])
     vectors[odd] = np.random.default_rng(0).normal(size=(4, vectors.shape[1]))
-    long = WordEmbeddingModel.from_arrays(list(packaged_model.vocab), vectors, name="long")
-    few = WordEmbeddingModel.from_arrays(["she", "he"], np.eye(2), name="few words")
+    long = WordEmbeddingModel((list(packaged_model.vocab), vectors), name="long")
+    few = WordEmbeddingModel((["she", "he"], np.eye(2)), name="few words")
     models = {"packaged": "demo", "xlnet-base-cased": long, "few words": few}
     return replicate("cosine", models, progress=False)
 

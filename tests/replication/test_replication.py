@@ -112,7 +112,7 @@ def test_a_model_that_cannot_be_opened_is_named(tmp_path):
 def test_models_with_a_prefix_give_the_same_results(tmp_path):
     model = load_test_model()
     words = [f"/c/en/{word}" for word in model.vocab]
-    prefixed = WordEmbeddingModel.from_arrays(words, model.vectors)
+    prefixed = WordEmbeddingModel((words, model.vectors))
     # Of a text file, only the words asked for are read.
     prefixed.save(tmp_path / "prefixed.txt", progress=False)
     entry = {"source": str(tmp_path / "prefixed.txt"), "vocab_prefix": "/c/en/"}

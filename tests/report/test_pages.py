@@ -34,7 +34,7 @@ def nasty_html():
     vectors = np.random.default_rng(0).normal(size=(len(words), 6))
     vectors[0:6:2, 0] += 5
     vectors[1:6:2, 0] -= 5
-    model = WordEmbeddingModel.from_arrays(words, vectors, name="</title>model & co")
+    model = WordEmbeddingModel((words, vectors), name="</title>model & co")
     pages = [word_page(model, word, GROUPS, k=8, others=NASTY[:1]) for word in NASTY]
     pages.append(model_page(model, GROUPS, words={"<list>": NASTY}, n=3))
     return page_html(pages, facts={"Se<ed": "<0>"})

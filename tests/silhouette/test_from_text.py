@@ -194,7 +194,7 @@ def test_intervals_are_those_of_student_over_seeds():
     rows = [(f"{a} {s} {i}", a, s, i) for a in "ab" for s in (0.0, 1.0) for i in range(4)]
     table = pd.DataFrame(rows, columns=["model_name", "algorithm", "bias_strength", "seed"])
     models = {
-        name: WordEmbeddingModel.from_arrays(words, rng.standard_normal((12, 5)), name)
+        name: WordEmbeddingModel((words, rng.standard_normal((12, 5))), name)
         for name in table["model_name"]
     }
     result = score_reference_models(["weat", "mac"], [QUERY], models, table)

@@ -31,7 +31,7 @@ def words_with_cosines(cosines):
     cosines = np.asarray(cosines)
     words = [f"t{i}" for i in range(len(cosines))]
     vectors = np.column_stack([cosines, np.sqrt(1 - cosines**2)])
-    model = WordEmbeddingModel.from_arrays([*words, "axis"], np.vstack([vectors, [1.0, 0.0]]), "m")
+    model = WordEmbeddingModel(([*words, "axis"], np.vstack([vectors, [1.0, 0.0]])), "m")
     return model, Query([words], [["axis"]])
 
 
@@ -112,8 +112,8 @@ def test_lost_words_have_no_row_and_parameters_are_passed_on():
 
 def test_metric_with_its_own_run_query_is_asked_without_each_word():
     model = model_of()
-    prefixed = WordEmbeddingModel.from_arrays(
-        [f"/c/en/{word}" for word in model.vocab], model.vectors, "p", vocab_prefix="/c/en/"
+    prefixed = WordEmbeddingModel(
+        ([f"/c/en/{word}" for word in model.vocab], model.vectors), "p", vocab_prefix="/c/en/"
     )
     query = Query([["a0", "a1", "a2"]], [["c0", "c1"]])
     table = word_influence(Whole, query, prefixed).set_index("word")

@@ -435,7 +435,7 @@ def test_workers_see_a_mapped_model_as_it_is_in_memory(metric, tmp_path):
     model_of().save(tmp_path / "v.safetensors")
     mapped = load(tmp_path / "v.safetensors", hold="mapped")
     mapped.vectors[:] = rng(5).normal(size=mapped.vectors.shape)
-    still = WordEmbeddingModel.from_arrays(list(mapped.vocab), np.array(mapped.vectors), "still")
+    still = WordEmbeddingModel((list(mapped.vocab), np.array(mapped.vectors)), "still")
     query, params = query_for(metric), {"metric_params": ASKED.get(metric.metric_short_name)}
     expected = silhouette_of(metric, query, still, n_runs=4, **params)
     got = silhouette_of(metric, query, mapped, n_runs=4, n_jobs=2, **params)

@@ -27,8 +27,8 @@ def models(packaged_model):
     words = list(packaged_model.vocab)
     vectors = packaged_model.vectors
     return {
-        "left": WordEmbeddingModel.from_arrays(words, vectors[:, :KEEP].copy(), "one"),
-        "right": WordEmbeddingModel.from_arrays(words, vectors[:, -KEEP:].copy(), "other"),
+        "left": WordEmbeddingModel((words, vectors[:, :KEEP].copy()), "one"),
+        "right": WordEmbeddingModel((words, vectors[:, -KEEP:].copy()), "other"),
     }
 
 
@@ -241,7 +241,7 @@ def computed(monkeypatch):
 def test_a_model_that_cannot_answer_is_a_note_and_hides_no_wrong_parameter(call, models, queries):
     vectors = models["left"].vectors.copy()
     vectors[models["left"].vocab[queries["career"].attribute_sets[0][0]]] = 0
-    broken = WordEmbeddingModel.from_arrays(list(models["left"].vocab), vectors, "broken")
+    broken = WordEmbeddingModel((list(models["left"].vocab), vectors), "broken")
     asked = {"models": {"broken": broken, "right": models["right"]}}
     study = call(**asked)
     assert [key[3] for key in study.silhouettes] == ["right"]

@@ -97,8 +97,8 @@ class Counterexample(Facts):
     def models(self) -> list[WordEmbeddingModel]:
         """Return the models made of `vectors`, a list of WordEmbeddingModel."""
         return [
-            WordEmbeddingModel.from_arrays(
-                list(vectors), np.array(list(vectors.values())), name=f"Counterexample {i + 1}"
+            WordEmbeddingModel(
+                (list(vectors), np.array(list(vectors.values()))), name=f"Counterexample {i + 1}"
             )
             for i, vectors in enumerate(self.vectors)
         ]
@@ -177,7 +177,7 @@ class Probe:
     def score(self, groups: Vectors, words: Vectors) -> float:
         """Return the score minus b_0; NaN if undefined or infinite."""
         rows = _rows(groups, words)
-        model = WordEmbeddingModel.from_arrays(self._words, rows, name="counterexample")
+        model = WordEmbeddingModel((self._words, rows), name="counterexample")
         try:
             score = float(result_of(self.metric, self.query, model, **self.params)["result"])
         except UNDEFINED as error:

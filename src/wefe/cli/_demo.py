@@ -122,8 +122,8 @@ def _demo_models() -> list[WordEmbeddingModel]:
         "first 16 dims": full.vectors[:, :16].copy(),
         "shuffled control": np.random.default_rng(0).permutation(full.vectors),
     }
-    from_arrays = WordEmbeddingModel.from_arrays
-    return [full, *(from_arrays(words, vectors, name) for name, vectors in others.items())]
+    made = (WordEmbeddingModel((words, vectors), name) for name, vectors in others.items())
+    return [full, *made]
 
 
 @opt.command

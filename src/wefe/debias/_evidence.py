@@ -276,7 +276,7 @@ def quality_rows(
     prefix = common.models[0].vocab_prefix
     words = [common.words[i] for i in common.frequent]
     models = [
-        WordEmbeddingModel.from_arrays(words, common.vectors(i, common.frequent), each.name, prefix)
+        WordEmbeddingModel((words, common.vectors(i, common.frequent)), each.name, prefix)
         for i, each in enumerate(common.models if words and benchmarks else ())
     ]
     rows = []

@@ -13,7 +13,6 @@ from wefe._checks import check_bool, check_positive_int, check_sequence, found, 
 from wefe._visible import html_table
 from wefe.models._search import directions, no_direction, search
 from wefe.models._tables import (
-    ArrayVectors,
     RowsLike,
     VectorTable,
     as_table,
@@ -69,32 +68,6 @@ class WordEmbeddingModel:
         self.name = "Unnamed model" if name is None else name
         self.vocab_prefix = vocab_prefix
         self.use_subwords = use_subwords
-
-    @classmethod
-    def from_arrays(
-        cls,
-        vocabulary: Sequence[str],
-        embeddings: npt.ArrayLike,
-        name: str | None = None,
-        vocab_prefix: str | None = None,
-    ) -> WordEmbeddingModel:
-        """Make a model from a list of words and an array, without gensim.
-
-        Parameters
-        ----------
-        vocabulary : sequence of str
-            Different words, one per row.
-        embeddings : array-like of shape (n_words, dim)
-            Their floating-point vectors. An array is not copied.
-        name, vocab_prefix : str, optional
-            As in the class.
-
-        Returns
-        -------
-        WordEmbeddingModel
-            The model.
-        """
-        return cls(ArrayVectors(vocabulary, embeddings), name, vocab_prefix)
 
     @property
     def table(self) -> VectorTable:

@@ -360,9 +360,7 @@ def _packaged(dims: Sequence[int] = ()) -> dict[str, ModelLike]:
     # The dimensions are principal components, so the first ones keep most of the variance.
     tables |= {f"first {dim} dimensions": model.vectors[:, :dim].copy() for dim in dims}
     words = list(model.vocab)
-    made = {
-        name: WordEmbeddingModel.from_arrays(words, rows, name) for name, rows in tables.items()
-    }
+    made = {name: WordEmbeddingModel((words, rows), name) for name, rows in tables.items()}
     return {"packaged": "demo", **made}
 
 

@@ -188,7 +188,7 @@ def train_reference_models(
         for (algorithm, strength, i), (words, vectors) in zip(asked, trained, strict=True):
             kind = {0: "balanced", 1: "original"}.get(strength, f"bias strength {strength}")
             name = f"{algorithm}, {kind}, seed {i}"
-            models[name] = WordEmbeddingModel.from_arrays(words, vectors, name)
+            models[name] = WordEmbeddingModel((words, vectors), name)
             bar.update()
     table = pd.DataFrame(asked, columns=["algorithm", "bias_strength", "seed"])
     table.insert(0, "model_name", list(models))

@@ -185,7 +185,7 @@ class _Reference:
             order = np.argsort(self._rows)
             every = words + [f"word{i:04d}" for i in range(1, len(drawn) + 1)]
             words, vectors = [every[i] for i in order], np.concatenate([vectors, drawn])[order]
-        return WordEmbeddingModel.from_arrays(words, vectors, name)
+        return WordEmbeddingModel((words, vectors), name)
 
     def _place_subspaces(self) -> None:
         from scipy.linalg import helmert

@@ -36,7 +36,7 @@ def test_words_and_vectors_of_an_object_are_taken(thing):
 
 
 def test_a_model_gives_its_name_and_its_vectors_and_what_is_in_memory_cannot_be_mapped(tmp_path):
-    model = WordEmbeddingModel.from_arrays(WORDS, VECTORS, "toy", "/c/")
+    model = WordEmbeddingModel((WORDS, VECTORS), "toy", "/c/")
     again = load(model)
     assert again.wv is model.wv
     assert again == model

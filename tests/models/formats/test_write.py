@@ -38,7 +38,7 @@ def kind(request):
 
 
 def model_of(words=WORDS, vectors=VECTORS):
-    return WordEmbeddingModel.from_arrays(words, vectors, "m")
+    return WordEmbeddingModel((words, vectors), "m")
 
 
 def check_loaded(path, words=WORDS, vectors=VECTORS):
