@@ -61,7 +61,7 @@ def bits(model):
 def test_every_kind_of_vectors_can_be_wrapped_and_not_be_changed_behind_its_back(wv):
     model = WordEmbeddingModel(wv, "name")
     assert model.wv is wv
-    assert model.name == model.model_name == "name"
+    assert model.name == "name"
     assert (model.table.n_rows, model.get_vectors([]).shape) == (len(WORDS), (0, DIM))
     assert model.vectors is wv.vectors
     assert (set(model.vocab), len(model), model.dim) == (set(WORDS), 5, DIM)

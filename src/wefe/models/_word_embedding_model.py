@@ -80,11 +80,6 @@ class WordEmbeddingModel:
         return self.wv.key_to_index  # type: ignore[no-any-return]
 
     @property
-    def model_name(self) -> str:
-        """Alias of `name` from older releases."""
-        return self.name
-
-    @property
     def settings(self) -> dict[str, Any]:
         """Options that decide the vectors, such as the prompt of an encoder; none for tables."""
         return {}
