@@ -262,32 +262,9 @@ def _read(path: Path) -> Criterion:
         raise ValueError(f"{path}: {error}") from error
 
 
-LANGUAGES = {
-    "es": "Spanish",
-    "fr": "French",
-    "de": "German",
-    "it": "Italian",
-    "nl": "Dutch",
-    "sv": "Swedish",
-    "pt": "Portuguese",
-}
+# Languages other than English whose words ship.
+LANGUAGES = ("es", "fr", "de", "it", "nl", "sv", "pt")
 _TARGETS = ("male_terms", "female_terms")
-
-
-def list_languages() -> dict[str, str]:
-    """List the languages other than English whose words ship with the package.
-
-    Returns
-    -------
-    dict of str to str
-        Codes and names. The query set and the criterion of a language are 'gender_' and its code.
-
-    Examples
-    --------
-    >>> list_languages()["es"]
-    'Spanish'
-    """
-    return dict(LANGUAGES)
 
 
 def load_language_words(language: str) -> pd.DataFrame:
