@@ -194,13 +194,10 @@ def fetch_gn_glove() -> dict[str, Any]:
     }
 
 
-def load_sembias(source: str = "small") -> list[list[list[str]]]:
-    """Load questions for :func:`wefe.metrics.sembias`.
+def load_sembias() -> list[list[list[str]]]:
+    """Load 40 questions for :func:`wefe.metrics.sembias`.
 
-    Parameters
-    ----------
-    source : {'small', 'gn_glove'}, default='small'
-        'small': 40 questions of common words. 'gn_glove': those of :func:`fetch_gn_glove`.
+    :func:`fetch_gn_glove` has the 440 published ones.
 
     Returns
     -------
@@ -212,9 +209,7 @@ def load_sembias(source: str = "small") -> list[list[list[str]]]:
     >>> load_sembias()[0]
     [['king', 'queen'], ['bread', 'butter'], ['soap', 'towel'], ['engineer', 'librarian']]
     """
-    if check_choice("source", source, ("small", "gn_glove")) == "small":
-        return shipped_word_sets("sembias")["questions"]  # type: ignore[no-any-return]
-    return fetch_gn_glove()["sembias"]  # type: ignore[no-any-return]
+    return shipped_word_sets("sembias")["questions"]  # type: ignore[no-any-return]
 
 
 def fetch_holistic_bias(
