@@ -123,8 +123,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     pca_args : dict, optional
         Arguments of the PCA that finds the bias subspace; ``{"n_components": 10}`` by default.
     verbose : bool, default=False
-        Log what the bias subspace explains and how many vectors change at level INFO, or print it
-        if that level is off.
+        Log each step at level INFO, or print it if that level is off.
     criterion_name : str, optional
         Part of the name of the result, 'MODEL_gender_debiased'; by default that of the criterion.
 
@@ -329,6 +328,9 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         heard = "ignore" in inspect.signature(self.fit).parameters
         return {"ignore": ignore, **fit_params} if heard else {**fit_params}
 
+    def _log(self, message: str, *args: Any) -> None:
+        report(self.verbose, message, *args)
+
 
 def report(verbose: bool, message: str, *args: Any) -> None:
     """Log a message at level INFO if `verbose`, or print it if that level is off."""
@@ -497,8 +499,7 @@ class WordDebias(BaseDebias):
                 "%s builds vectors of unseen words from subwords; those were not mitigated",
                 model.name,
             )
-        n_words = model.table.n_rows
-        report(self.verbose, "%s: %d of %d vectors changed", result.name, len(rows), n_words)
+        self._log("%s: %d of %d vectors changed", result.name, len(rows), model.table.n_rows)
         return result
 
     def _choose(self, model: WordEmbeddingModel, target: Any, ignore: Any, copy: bool) -> Fates:

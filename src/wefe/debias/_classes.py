@@ -230,6 +230,10 @@ class INLP(RowwiseDebias):
                 "%.3f), so nothing is removed",
                 *(model.name, accuracies[0], limit),
             )
+        self._log(
+            "%s: %d directions; held-out accuracy %.3f, before %.3f",
+            *(model.name, len(self.directions_), accuracies[-1], accuracies[0]),
+        )
         return self
 
 
@@ -460,4 +464,8 @@ class LEACE(RowwiseDebias):
             logger.warning(
                 "%s: no linear model separates the classes, so nothing is erased", model.name
             )
+        self._log(
+            "%s: %d directions erased, learned from %d words",
+            *(model.name, len(self.map_.reads), len(labels)),
+        )
         return self

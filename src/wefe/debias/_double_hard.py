@@ -137,6 +137,7 @@ class DoubleHardDebias(RowwiseDebias):
             alignments.append(alignment(neutral, rng))
         self.alignments_ = np.array(alignments)
         chosen = self.chosen_component_ = int(np.argmin(alignments))
+        self._log("alignment of the candidates: %s; number %d is removed", self.alignments_, chosen)
         self.definitional_pairs_ = pairs
         self.frequency_direction_: Vectors = components[chosen]
         self.pca_ = pcas[chosen]

@@ -317,6 +317,10 @@ class SoftDebias(RowwiseDebias):
             gram, neutral_gram, self.bias_subspace_, self.bias_weight
         )
         self.map_ = UnitMap(self.transformation_)
+        self._log(
+            "%d of %d words count as neutral; %d bias directions",
+            *(n_neutral, n_words, len(self.bias_subspace_)),
+        )
         return self
 
 

@@ -323,6 +323,7 @@ class HalfSiblingRegression(RowwiseDebias):
         distinct = tuple(dict.fromkeys(check_word_set("definitional_words", definitional_words)))
         self.alpha_ = check_positive("alpha", alpha)
         vectors = known_words(model, distinct, "definitional_words").vectors
+        self._log("%s: %d definitional words, alpha %g", model.name, len(vectors), self.alpha_)
         penalty = self.alpha_ * np.eye(model.dim)
         self.map_ = np.linalg.solve(vectors.T @ vectors + penalty, penalty)
         self.definitional_words_ = distinct

@@ -127,6 +127,7 @@ class RepulsionAttractionNeutralization(WordDebias):
         chosen = np.flatnonzero(fates)
         rows = chosen[~np.isnan(along[chosen])]
         k = min(self.n_neighbours, int(np.isfinite(along).sum()) - 1)
+        n_repelling = 0
         with progress_bar(len(rows), type(self).__name__, "word", True) as bar:
             new = np.empty((len(rows), model.dim), dtype=model.dtype)
             for part in chunks(len(rows), max(1, _BATCH_NUMBERS // (k * model.dim))):
@@ -139,8 +140,10 @@ class RepulsionAttractionNeutralization(WordDebias):
                     self.epochs,
                     self.learning_rate,
                 )
+                n_repelling += sum(map(len, near))
                 bar.update(len(near))
         into[rows] = new
+        self._log("%.1f biased neighbours per word", n_repelling / max(len(rows), 1))
         return rows, len(chosen) - len(rows)
 
     def _biased_neighbors(

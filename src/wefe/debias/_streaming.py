@@ -14,15 +14,7 @@ import numpy.typing as npt
 
 from wefe._checks import found
 from wefe._files import check_writable
-from wefe.debias._base import (
-    _BLOCK_NUMBERS,
-    BaseDebias,
-    Fates,
-    RowwiseDebias,
-    WordDebias,
-    log_left,
-    report,
-)
+from wefe.debias._base import _BLOCK_NUMBERS, BaseDebias, Fates, RowwiseDebias, WordDebias, log_left
 from wefe.models._load import convert, open_vectors
 from wefe.models._tables import ForeignVectors, StoredVectors, chunks
 from wefe.models._types import FloatArray
@@ -117,9 +109,8 @@ def debias_file(
         table, name = _ChangedRows(method, model, fates), method._name_of_mitigated(model)
         save_table(table, path, None, name=name, progress=progress)
         log_left(table.n_left)
-        done = MitigatedFile(Path(path), name, len(model), table.n_changed)
-        report(method.verbose, "%s: %d of %d vectors changed", name, done.n_changed, done.n_words)
-        return done
+        method._log("%s: %d of %d vectors changed", name, table.n_changed, len(model))
+        return MitigatedFile(Path(path), name, len(model), table.n_changed)
 
 
 @contextmanager
