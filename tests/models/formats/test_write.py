@@ -135,10 +135,20 @@ def test_a_word_that_the_format_cannot_hold_is_refused_and_the_old_file_stays(
             model_of([*WORDS[:4], word]).save(old, kind)
 
 
-def test_text_may_have_words_with_spaces_and_binary_with_tabs(tmp_path):
+@pytest.mark.parametrize("word", ["at 5", "a -1e5", "not nan"])
+def test_without_header_the_first_words_must_not_mislead_readers(tmp_path, word):
+    words = [word, *WORDS[1:]]
+    with pytest.raises(ValueError, match="cannot be written as glove.*Choose"):
+        model_of(words).save(tmp_path / "m.txt")
+    model_of(words).save(tmp_path / "m.vec")
+    check_loaded(tmp_path / "m.vec", words)
+
+
+def test_text_may_have_words_with_spaces_and_binary_with_tabs(tmp_path, caplog):
     words = ["New York", "she", "a  b", "he", "x"]
     model_of(words).save(tmp_path / "m.txt")
     check_loaded(tmp_path / "m.txt", words)
+    assert "2 words" in caplog.text
     words = ["a\tb", "a\t5", "x\n", "\tq", "a\r"]
     model_of(words).save(tmp_path / "m.bin")
     check_loaded(tmp_path / "m.bin", words)

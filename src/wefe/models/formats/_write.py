@@ -22,7 +22,7 @@ from wefe._checks import check_choice, import_library, logger, progress_bar
 from wefe._files import atomic_file
 from wefe.models._types import Block, FloatArray
 from wefe.models.formats._numbers import text_lines
-from wefe.models.formats._registry import BY_NAME, FORMATS, function
+from wefe.models.formats._registry import BY_NAME, FORMATS, SAMPLE_LINES, function, numbers_at_end
 
 SavedFormat: TypeAlias = Literal["glove", "word2vec", "word2vec-binary", "gensim", "native"]
 WRITTEN = tuple(row.name for row in FORMATS if row.writer is not None)
@@ -40,6 +40,8 @@ _MAX_WORD_BYTES = 2000
 # What a word in a file must not have: half of a surrogate pair cannot be written in UTF-8.
 _NOT_IN_TEXT = re.compile("[\\0\\t\\n\\r\ud800-\udfff]|\\A | \\Z")
 _NOT_IN_BINARY = re.compile("[\\0 \ud800-\udfff]|\\A\\n")
+# Readers of files without header would take the first word for the mark of another format.
+_MAGIC = ("\ufeff", "BZh", "PK\x03\x04", "PK\x05\x06", "PAR1")
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def _binary_records(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
 
 def write_plain(path: str | os.PathLike[str], task: Writing) -> None:
     """Write a header 'n_words dim', unless it is GloVe's format, then each word and its numbers."""
-    is_binary = task.format == "word2vec-binary"
+    is_binary, n_done, n_spaced = task.format == "word2vec-binary", 0, 0
     if is_binary and np.dtype(task.dtype).itemsize > 4:
         logger.warning("numbers are rounded to float32, the only type in %s", path)
     # For float32 the files are identical to gensim's.
@@ -104,10 +106,19 @@ def write_plain(path: str | os.PathLike[str], task: Writing) -> None:
         if task.format != "glove":
             file.write(f"{task.n_words} {task.dim}\n".encode())
         for words, vectors in task.shown(path):
-            for word in words:
-                _check_word(word, task.format)
+            for place, word in enumerate(words, n_done):
+                _check_word(word, task.format, place)
             cast_finite(words, vectors, np.float32)
             file.writelines(encode(words, vectors))
+            n_spaced += sum(" " in word for word in words)
+            n_done += len(words)
+    if n_spaced:
+        logger.warning(
+            "%d words in %s contain spaces: wefe reads them, gensim and others cannot. "
+            "word2vec binary cannot hold them either; gensim's own format can.",
+            n_spaced,
+            path,
+        )
 
 
 def write_gensim(path: str | os.PathLike[str], task: Writing) -> None:
@@ -163,13 +174,17 @@ def format_of(path: str | os.PathLike[str], format: str | None) -> str:  # noqa:
     return format
 
 
-def _check_word(word: str, format: str) -> None:  # noqa: A002
-    """Refuse a word that a format cannot store."""
+def _check_word(word: str, format: str, place: int) -> None:  # noqa: A002
+    """Refuse a word that a format cannot store, or that would hide the dimensions."""
     reason = ""
     if match := (_NOT_IN_BINARY if format == "word2vec-binary" else _NOT_IN_TEXT).search(word):
         reason = f"it contains {match.group()!r}"
     elif not 0 < len(word.encode()) <= _MAX_WORD_BYTES:
         reason = f"it is empty or has more than {_MAX_WORD_BYTES:,} bytes"
+    elif format == "glove" and place < SAMPLE_LINES and numbers_at_end(word.encode()):
+        reason = "it ends with a number, and the first words tell the dimensions"
+    elif format == "glove" and place == 0 and word.startswith(_MAGIC):
+        reason = "the file would start with the mark of another format"
     if reason:
         raise ValueError(
             f"the word {word[:60]!r} cannot be written as {format}: {reason}. Choose 'native'."
