@@ -297,17 +297,18 @@ def test_words_of_several_tokens_have_vectors_in_static_tables_and_where_asked_f
     assert ("Dense" if static else "load_encoder") in caplog.text
 
 
-def test_a_sentence_transformers_model_is_opened_by_its_folder(write):
+def test_a_sentence_transformers_model_is_opened_by_any_of_its_folders(write):
     table = table_for(word_piece())
     inner = write({"embedding.weight": table}, "model/0_Static")
     (inner / "tokenizer.json").rename(inner.parent / "tokenizer.json")
     steps = {"0_Static": "StaticEmbedding", "1_Normalize": "models.Normalize"}
     modules = [{"path": path, "type": f"x.{step}"} for path, step in steps.items()]
     (inner.parent / "modules.json").write_text(json.dumps(modules))
-    source = open_token_table(inner.parent, Reading())
-    assert source.name == "model"
-    expected = table[6] / np.linalg.norm(table[6])
-    np.testing.assert_allclose(source.table["he"], expected, rtol=1e-6)
+    for opened in (inner.parent, inner, inner / "model.safetensors"):
+        source = open_token_table(opened, Reading())
+        assert source.name == "model"
+        expected = table[6] / np.linalg.norm(table[6])
+        np.testing.assert_allclose(source.table["he"], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("shard", ["../secret.safetensors", "/secret.safetensors", "..", ""])

@@ -74,8 +74,13 @@ def read_json(path: Path, kind: type[T]) -> T:
 
 
 def find_local_files(path: Path) -> tuple[Path, tuple[Path, Path, list[str]]]:
-    """Return the folder of a model and its `find_files`, given the folder or a file."""
+    """Return the folder of a model and its `find_files`, given the folder, a part or a file."""
     root, weights = (path, None) if path.is_dir() else (path.parent, path.name)
+    above, part = root.resolve().parent, root.resolve().name
+    listed = above / "modules.json"
+    modules = read_json(listed, list[Module]) if listed.is_file() else []
+    if modules and modules[0].path == part:
+        root, weights = above, weights and f"{part}/{weights}"
     names = [each.relative_to(root).as_posix() for each in (*root.glob("*"), *root.glob("*/*"))]
     return root, find_files(str(path), names, root.joinpath, weights)
 
