@@ -89,9 +89,10 @@ def test_memory_does_not_grow_with_the_file(write, target):
 
 def test_wefe_convert_says_what_it_wrote_or_what_is_wrong(text, target):
     call = ("convert", text, target)
-    done = wefe(*call, "--dtype", "float16", "--limit", 3)
+    done = wefe(*call, "--dtype", "float16", "--limit", 4, "--lowercase")
     size = target.stat().st_size / 1e6
     assert done.stdout == f"{target}: 3 words of 8 dims, float16, {size:,.1f} MB\n"
-    assert list(load(target).vocab) == WORDS[:3]
+    assert list(load(target).vocab) == ["she", "he", "new york"]
     text.write_bytes(text.read_bytes() + b"damaged\n")
     assert "line 7" in wefe(*call, expect=2).stderr
+    assert "1 damaged words" in wefe(*call, "--skip-damaged").stderr
