@@ -106,6 +106,7 @@ def test_results_go_beside_the_study_file(tmp_path):
         ({"models": [{**ENCODER, "dim": 0}]}, "key 'dim': must be greater than or equal to 1"),
         ({"intervals": {"n_bootstrap": 39}}, "key 'intervals', key 'n_bootstrap': must be 0"),
         ({"explore": {"criteria": ["gendre"]}}, "'gendre' is no criterion. Did you mean 'gender'"),
+        ({"explore": {"criteria": ["gender"], "words": ["a", "a"]}}, "'a' occurs twice"),
         ({"models": [ENCODER], "explore": {"criteria": ["gender"]}}, "all models are encoders"),
         ({"silhouettes": [{"metric": "ceat", "query_set": "gender"}]}, "ceat has no silhouette"),
         (

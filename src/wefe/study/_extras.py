@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
 from pydantic import (
+    AfterValidator,
     Field,
     StringConstraints,
     field_validator,
@@ -28,6 +29,7 @@ from wefe.study._schema import (
     Name,
     Part,
     blaming,
+    check_once,
     check_params,
     existing_file,
     no_such,
@@ -42,7 +44,9 @@ if TYPE_CHECKING:
 
 
 #: Names of criteria that ship with the package: gender, ...
-Criteria: TypeAlias = list[Annotated[str, one_of(list_criteria, "no criterion")]]
+Criteria: TypeAlias = Annotated[
+    list[Annotated[str, one_of(list_criteria, "no criterion")]], AfterValidator(check_once)
+]
 
 
 class AuditEntry(Part):
@@ -60,9 +64,10 @@ class ExploreEntry(Part):
     #: Criteria along whose directions to show words: gender, ...
     criteria: Criteria = Field(default=[])
     #: Words whose neighbours to show.
-    words: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = Field(
-        default=[]
-    )
+    words: Annotated[
+        list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]],
+        AfterValidator(check_once),
+    ] = Field(default=[])
 
     @model_validator(mode="after")
     def _say_along_what(self) -> ExploreEntry:

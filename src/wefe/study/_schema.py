@@ -160,6 +160,11 @@ def repeated(names: Sequence[object]) -> Iterator[tuple[int, int]]:
             yield position, first
 
 
+def check_once(names: list[str]) -> list[str]:
+    refuse(((at,), f"{names[at]!r} occurs twice; remove one") for at, _ in repeated(names))
+    return names
+
+
 # Files
 
 
