@@ -8,7 +8,9 @@ import command_line
 import numpy as np
 import pytest
 
-from wefe import WordEmbeddingModel
+from wefe import WordEmbeddingModel, load
+from wefe.datasets import load_criterion
+from wefe.debias import HardDebias
 from wefe.explore import extreme_words, model_page, project, word_page
 
 DEMO = ["--model", "demo"]
@@ -48,6 +50,23 @@ def test_pages_of_words_are_those_of_python(packaged_model, wefe, pages):
     # Forms of one word have one page.
     expected = [word_page(packaged_model, word, **how).to_dict() for word in ("Nurse", "pilot")]
     assert pages(*call, "nurse", "NURSE") == json.loads(json.dumps(expected))
+
+
+def test_after_a_mitigation_the_directions_are_those_of_the_original(
+    packaged_model, wefe, pages, tmp_path
+):
+    criterion = load_criterion("gender", offline=True)
+    after = HardDebias().fit(packaged_model, criterion=criterion).transform(load("demo"), copy=True)
+    after.save(tmp_path / "after.safetensors")
+    call = ["nurse", "--model", "x_debiased=after.safetensors"]
+    (found,) = pages(*call, "--original", "demo")
+    page = word_page(after, "nurse", original=packaged_model)
+    shares = {row["group"]: row["neighbors"] for row in found["shares"]}
+    assert shares == pytest.approx(page.shares["neighbors"].to_dict())
+    # The word was neutralised, its neighbours are the same.
+    assert abs(found["projection"]["female"]) < 1e-6
+    assert shares["female"] > 0.4
+    assert "use --original" in wefe(*call).stderr
 
 
 def test_models_stand_side_by_side_on_one_page(packaged_model, wefe, tmp_path):

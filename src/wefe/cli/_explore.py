@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Number of neighbours in a table for people.
 _SHOWN = 10
+# Suffix that `wefe.debias` adds to names of models.
+_MITIGATED = "_debiased"
 # Columns that a terminal has room for, the important ones first.
 _DISTRIBUTION = ["model", "set", "n", "mean", "mean_abs", "5 %", "50 %", "95 %", "std"]
 
@@ -36,6 +38,7 @@ def explore(
     *,
     model: list[str],
     criterion: str = "gender",
+    original: str | None = None,
     words: list[str] = [],
     with_: list[str] = [],
     out: Path | None = None,
@@ -66,6 +69,8 @@ def explore(
     criterion : NAME
         Criterion of the bias direction: gender, ethnicity, religion, gender_es (_fr, _de, _it, _nl,
         _sv, _pt) for other languages, or a JSON file as in 'wefe debias'.
+    original : FILE
+        The model before mitigation. Its bias direction is used, to show how much bias is left.
     words : LIST
         Words whose distribution to show: a file with one word per line (lines with # are comments),
         or words separated by commas. NAME=LIST names the list. Repeat for several. Default: the
@@ -93,12 +98,15 @@ def explore(
     opt.check_outputs(None, out, (".html", ".htm"), hint)
     # The same sets as in Python, where names refer to words that ship with the package.
     known = load_criterion(criterion, offline=True)
-    models = _open(model, vocab_prefix=vocab_prefix, trust_pickle=trust_pickle)
-    others = [*dict.fromkeys(with_)]
-    asked = [partial(word_page, word=each, others=others) for each in dict.fromkeys(word)]
-    pages, problems = _explore(
-        models, known, asked or [partial(model_page, words=lists or None)], lowercase
-    )
+    reading: dict[str, Any] = {"vocab_prefix": vocab_prefix, "trust_pickle": trust_pickle}
+    models = _open(model, **reading)
+    before = None if original is None else load(original, **reading)
+    for name in [each.name for each in models if before is None and each.name.endswith(_MITIGATED)]:
+        logger.warning("%s: if it is mitigated, use --original to see how much bias is left.", name)
+    of_word: dict[str, Any] = {"others": [*dict.fromkeys(with_)], "original": before}
+    of_model = [partial(model_page, words=lists or None)]
+    of_words = [partial(word_page, word=each, **of_word) for each in dict.fromkeys(word)]
+    pages, problems = _explore(models, before, known, of_words or of_model, lowercase)
     if format == "table":
         tell("\n\n".join(_of_words(pages) if word else _side_by_side(pages)))
     elif format == "json":
@@ -124,6 +132,7 @@ def _open(texts: Sequence[str], **reading: Any) -> list[WordEmbeddingModel]:
 
 def _explore(
     models: Sequence[WordEmbeddingModel],
+    original: WordEmbeddingModel | None,
     criterion: Criterion,
     asked: Sequence[Callable[..., Any]],
     lowercase: bool,
@@ -140,7 +149,8 @@ def _explore(
         name = model.name
         try:
             if name not in directions:
-                directions[name] = bias_directions(model, criterion, preprocessors=forms)
+                source = model if original is None else original
+                directions[name] = bias_directions(source, criterion, preprocessors=forms)
             page = make(model, criterion=directions[name], preprocessors=forms)
             pages[name, getattr(page, "word", "")] = page
         except (KeyError, ValueError) as error:
