@@ -96,16 +96,6 @@ class Criterion:
             ),
         )
 
-    def __hash__(self) -> int:
-        content = (self.name, self.definitional_sets, self.class_names, self.equalize_sets)
-        stereotyped = tuple(self.stereotyped_words.items())
-        return hash((content, self.specific_words, stereotyped, self.representatives))
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.class_names)
-
     @property
     def classes(self) -> dict[str, tuple[str, ...]]:
         """The different definitional words of each class."""

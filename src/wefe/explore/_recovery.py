@@ -121,8 +121,9 @@ def recovery_tests(
         test = classification_test(groups, kernel=kernel, random_state=seed)
         tests.append((f"classification ({kernel})", "", test, notes))
     # Two groups mirror each other.
-    looked_at = known.class_names[: 1 if known.n_classes == 2 else None]
-    rows, few = np.arange(len(bias))[: n_words * known.n_classes], notes
+    n_classes = len(known.class_names)
+    looked_at = known.class_names[: 1 if n_classes == 2 else None]
+    rows, few = np.arange(len(bias))[: n_words * n_classes], notes
     if k >= len(bias):
         k = len(bias) - 1
         few = [*notes, f"{k} neighbours, because there are few words"]
@@ -175,7 +176,7 @@ def _axes(
     model: WordEmbeddingModel, criterion: Criterion, preprocessors: Preprocessors | None
 ) -> Vectors:
     """Return the matrix of shape (n_groups, dim) that maps unit vectors to biases."""
-    if criterion.n_classes > 2:
+    if len(criterion.class_names) > 2:
         return bias_directions(model, criterion, preprocessors=preprocessors).towards
     known = look_up(model, criterion.representatives, preprocessors)
     if len(known.words) < 2:
