@@ -414,12 +414,8 @@ def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:
     return {"name": name, "source": os.path.abspath(source) if Path(source).exists() else source}
 
 
-def cell_text(value: object) -> str:
-    """Format a table cell: three decimals, small numbers in scientific notation, '' for NaN.
-
-    >>> cell_text(1.23456), cell_text(1.6e-06), cell_text(float("nan")), cell_text("she")
-    ('1.235', '1.6e-06', '', 'she')
-    """
+def _cell_text(value: object) -> str:
+    """Format a table cell: three decimals, small numbers in scientific notation, '' for NaN."""
     from wefe.report._text import number
 
     if not isinstance(value, float):
@@ -436,5 +432,5 @@ def _table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
         "title": title,
         "heads": [str(name).replace("_", " ") for name in cells],
         "is_number": is_number,
-        "rows": [[cell_text(cell) for cell in row] for row in cells.itertuples(index=False)],
+        "rows": [[_cell_text(cell) for cell in row] for row in cells.itertuples(index=False)],
     }
