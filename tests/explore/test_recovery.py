@@ -57,6 +57,13 @@ def test_the_groups_are_recovered_from_a_hard_debiased_model(table):
     assert "rounding errors" in table.note[4]
 
 
+def test_neighbours_and_projections_may_be_those_of_professions(packaged_model):
+    jobs = ["nurse", "engineer", "lawyer", "she", "xyzzy"]
+    found = recovery_tests(packaged_model, GENDER, words=jobs, n_words=50)
+    assert found.n_words.tolist() == [100, 100, 100, 3]
+    assert "3 of 5 words are neutral and frequent" in found.note[3]
+
+
 def test_few_words_are_enough_and_noted():
     found = recovery_tests(toy(WORDS, 1), PAIR, original=toy(WORDS))
     assert found.n_words[0] == 12

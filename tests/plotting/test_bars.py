@@ -158,6 +158,8 @@ def test_a_line_is_the_interval_of_random_words_and_models_have_a_panel_each(mod
     (bar,) = [bar for bar in figure.data[:2] if bar.x[0] is not None]
     assert bar.x[0] == female["neighbors"]
     assert is_hollow(bar) == (female["low"] <= female["neighbors"] <= female["high"])
+    labels = plot_group_shares(pages[0]).layout.yaxis.ticktext
+    assert labels[0].startswith('nurse<br><span style="font-size:10px">leans to female')
     interval = bar.error_x
     assert interval.array[0] == pytest.approx(female["high"] - female["neighbors"])
     assert interval.arrayminus[0] == pytest.approx(female["neighbors"] - female["low"])

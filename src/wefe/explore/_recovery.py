@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed, check_positive_int
+from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe.datasets import Criterion
 from wefe.debias._evidence import CommonWords, plain_words, without_noise
 from wefe.explore._directions import (
@@ -51,6 +52,7 @@ def recovery_tests(
     original: WordEmbeddingModel | None = None,
     n_words: int = 500,
     k: int = 100,
+    words: Sequence[str] | None = None,
     random_state: int | np.random.Generator | None = 0,
     preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
@@ -73,8 +75,10 @@ def recovery_tests(
         Number of words per group, those with the largest bias. At most half of the vocabulary is
         used.
     k : int, default=100
-        Number of neighbours. These and the projections are examined for the most frequent words,
-        `n_words` per group.
+        Number of neighbours.
+    words : sequence of str, optional
+        Words whose neighbours and projections are examined, for example professions. Default: the
+        most frequent ones, `n_words` per group.
     random_state, preprocessors : optional
         The seed, and variants of the words of the criterion.
 
@@ -123,15 +127,20 @@ def recovery_tests(
     # Two groups mirror each other.
     n_classes = len(known.class_names)
     looked_at = known.class_names[: 1 if n_classes == 2 else None]
-    rows, few = np.arange(len(bias))[: n_words * n_classes], notes
+    rows, on_words = np.arange(len(bias))[: n_words * n_classes], list(notes)
+    if words is not None:
+        asked = [common.find(word) for word in check_word_set("words", words)]
+        rows = np.flatnonzero(np.isin(vocabulary, [row for row in asked if row is not None]))
+        on_words.append(f"{len(rows)} of {len(asked)} words are neutral and frequent")
     if k >= len(bias):
         k = len(bias) - 1
-        few = [*notes, f"{k} neighbours, because there are few words"]
+        on_words.append(f"{k} neighbours, because there are few words")
     near, _ = nearest_neighbors(vectors, vectors[rows], k, exclude=rows)
     belongs = members(bias)
     for group, name in enumerate(looked_at):
         of_group = (near, belongs[:, group], bias[:, group], rows)
-        tests.append(("neighbours", name, neighborhood_test(*of_group, random_state=seed), few))
+        test = neighborhood_test(*of_group, random_state=seed)
+        tests.append(("neighbours", name, test, on_words))
     if original is not None:
         after = np.zeros((len(rows), bias.shape[1]))
         try:
@@ -143,7 +152,7 @@ def recovery_tests(
         for group, name in enumerate(looked_at):
             test = projection_test(bias[rows, group], after[:, group], random_state=seed)
             test = dataclasses.replace(test, nan_reason=why or test.nan_reason)
-            tests.append(("projections", name, test, notes))
+            tests.append(("projections", name, test, on_words))
     records = [
         (
             *(name, group, test.value, test.chance, *test.interval, test.p_value, test.n_words),

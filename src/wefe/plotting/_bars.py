@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from wefe._checks import check_choice
 from wefe._visible import count
+from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._reading import (
     Reading,
     as_list,
@@ -219,7 +220,7 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     -------
     plotly.graph_objects.Figure
         One panel per model, one bar per word and group. Lines across bars are intervals of random
-        words; bars that end within them are hollow.
+        words; bars that end within them are hollow. Words of one model say what they lean to.
 
     Examples
     --------
@@ -243,7 +244,16 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     table = table.assign(start=0.0, hover=hover_texts(table, template)).rename(
         columns={"neighbors": "score", "low": "null_lower", "high": "null_upper"}
     )
-    rows = Rows(words, {word: wrap(shortened(word)) for word in words}, len(groups))
+    labels = {word: wrap(shortened(word)) for word in words}
+    if len(models) == 1:
+        for page in given:
+            side = (
+                page.leans_to
+                if page.leans_to == NO_CLEAR_DIRECTION
+                else f"leans to {page.leans_to}"
+            )
+            labels[page.word] += f'<br><span style="font-size:10px">{wrap(side, 24)}</span>'
+    rows = Rows(words, labels, len(groups))
     figure, places = grid(models if len(models) > 1 else [""], rows.height, 54, abreast=2)
     for (model, group), own in parts_of(table, ["model", "group"]):
         draw_series(figure, own, rows, groups.index(group), group, places[models.index(model)])
