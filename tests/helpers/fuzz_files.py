@@ -158,7 +158,7 @@ def _packed(pack: Callable[[bytes], bytes], suffix: str) -> list[Files]:
 def _npy() -> list[Files]:
     lines = "\n".join(WORDS).encode() + b"\n"
     return [
-        {"fuzzed.npy": written(np.save, each), "fuzzed.vocab": lines}
+        {"fuzzed.npy": written(np.save, each), "fuzzed.txt": lines}
         for each in (VECTORS, VECTORS.astype(">f8"), np.asfortranarray(VECTORS))
     ]
 

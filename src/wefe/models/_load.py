@@ -121,8 +121,8 @@ def load(
         The vector of a word outside the vocabulary: the mean of its subwords, the first of them, or
         none. By default 'mean' for model2vec and StaticEmbedding, otherwise 'refuse'.
     vocabulary : sequence of str or path, optional
-        The words of a .npy or .npz matrix, or a text file with one per line, unless they are stored
-        beside it (``<name>.txt``, ``<name>.vocab`` or ``vocab.txt``) or in the .npz.
+        The words of a .npy or .npz matrix, or a text file with one per line, by default
+        ``<name>.txt`` beside it, unless the .npz holds words.
     on_error : {'raise', 'skip'}, default='raise'
         Whether a damaged line or word raises an error, or is left out, counted and logged.
     trust_pickle : bool, default=False

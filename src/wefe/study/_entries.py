@@ -151,7 +151,7 @@ def _with_siblings(path: Path) -> list[Path]:
     if path.suffix == ".safetensors":
         names |= {"tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json"}
     elif path.suffix in (".npy", ".npz"):
-        names |= {f"{path.stem}.txt", f"{path.stem}.vocab", "vocab.txt"}
+        names.add(f"{path.stem}.txt")
     # Compare names, because a folder may contain thousands of models.
     return [
         path.parent / name

@@ -39,8 +39,8 @@ _Headers: TypeAlias = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 def open_npy(path: Path, reading: Reading) -> TableSource:
     """Open a matrix and its words; rows are read when they are used.
 
-    `reading.vocabulary` is the words, or a file with one word per line; by default ``<stem>.txt``,
-    ``<stem>.vocab`` or ``vocab.txt`` beside it.
+    `reading.vocabulary` is the words, or a file with one word per line; by default ``<stem>.txt``
+    beside it.
     """
     vectors = open_array(path, reading)
     if vectors.dtype.hasobject and isinstance(vectors.tolist(), dict):
@@ -147,7 +147,12 @@ def _join(path: Path, vectors: Any, vocabulary: Vocabulary | None) -> TableSourc
             f"of shape {vectors.shape} of {vectors.dtype}."
         )
     if vocabulary is None:
-        vocabulary = _find_vocabulary(path)
+        vocabulary = path.with_suffix(".txt")
+        if not vocabulary.is_file():
+            raise ValueError(
+                f"{path} holds no words, and there is no file {vocabulary.name!r} beside it. Say "
+                "where the words are, or give them: vocabulary=..."
+            )
     if isinstance(vocabulary, str | os.PathLike):
         where = str(vocabulary)
         # Not splitlines, which also ends lines at characters that stand within words.
@@ -158,17 +163,6 @@ def _join(path: Path, vectors: Any, vocabulary: Vocabulary | None) -> TableSourc
             f"{label} has {len(vectors):,} rows, but {where} has {len(words):,} words."
         )
     return table_source(words, vectors, label, path.stem)
-
-
-def _find_vocabulary(path: Path) -> Path:
-    names = [f"{path.stem}.txt", f"{path.stem}.vocab", "vocab.txt"]
-    there = [name for name in names if (path.parent / name).is_file()]
-    if len(there) != 1:
-        raise ValueError(
-            f"{path} holds no words: expected one file of {', '.join(map(repr, names))} beside it, "
-            f"found {there or 'none'}. Say where the words are, or give them: vocabulary=..."
-        )
-    return path.parent / there[0]
 
 
 # ---- Files of gensim -----------------------------------------------------------------------------
