@@ -58,12 +58,7 @@ _unreachable: dict[str, tuple[float, str]] = {}
 class UnreachableError(ConnectionError):
     """A needed file is missing and cannot be downloaded; `short` is the reason in brief."""
 
-    def __init__(self, text: str, short: str) -> None:
-        super().__init__(text)
-        self.short = short
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.short)
+    short: str
 
 
 @dataclass(frozen=True)
@@ -167,11 +162,13 @@ def _download(name: str) -> Path:
 def _missing(name: str, kind: str, short: str) -> UnreachableError:
     file, folder = FILES[name], os.environ.get(DATA_DIR_VARIABLE)
     places = f"{DATA_DIR_VARIABLE} ({folder}) or {_cache_dir()}" if folder else str(_cache_dir())
-    return UnreachableError(
+    error = UnreachableError(
         f"{name} ({file.size:,} bytes) is needed: it is not in {places}, and {file.url} could not "
-        f"be downloaded ({kind}). Connect to the internet, {_remedy(name)}.",
-        short,
+        f"be downloaded ({kind}). Connect to the internet, {_remedy(name)}."
     )
+    # An attribute, unlike a second argument, survives the way back from another process.
+    error.short = short
+    return error
 
 
 def _remedy(name: str) -> str:
