@@ -414,7 +414,7 @@ def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:
     return {"name": name, "source": os.path.abspath(source) if Path(source).exists() else source}
 
 
-def _cell_text(value: object) -> str:
+def cell_text(value: object) -> str:
     """Format a table cell: three decimals, small numbers in scientific notation, '' for NaN."""
     from wefe.report._text import number
 
@@ -432,5 +432,5 @@ def _table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
         "title": title,
         "heads": [str(name).replace("_", " ") for name in cells],
         "is_number": is_number,
-        "rows": [[_cell_text(cell) for cell in row] for row in cells.itertuples(index=False)],
+        "rows": [[cell_text(cell) for cell in row] for row in cells.itertuples(index=False)],
     }

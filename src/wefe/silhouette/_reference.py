@@ -53,7 +53,6 @@ def make_biased_embeddings(
     dim: int = 300,
     noise: float = 1.0,
     random_state: int | np.random.Generator | None = 0,
-    name: str | None = None,
 ) -> WordEmbeddingModel:
     r"""Make an embedding with a known bias for a query.
 
@@ -85,13 +84,11 @@ def make_biased_embeddings(
     random_state : int, Generator or None, default=0
         Seed of draws that do not depend on `bias` and `noise`; `bias` changes the words of
         attribute sets only.
-    name : str, optional
-        Name of the model; by default, for example, 'bias 0.5'.
 
     Returns
     -------
     WordEmbeddingModel
-        In float64, so zeros are exact to 1e-15.
+        Named, for example, 'bias 0.5'. In float64, so zeros are exact to 1e-15.
 
     Notes
     -----
@@ -125,7 +122,7 @@ def make_biased_embeddings(
     """
     dial = check_share("bias", bias)
     reference = _Reference(query, n_words, dim, noise, random_state)
-    return reference.model(dial, name or f"bias {dial:g}")
+    return reference.model(dial, f"bias {dial:g}")
 
 
 class _Reference:
