@@ -177,6 +177,7 @@ most_similar = WordEmbeddingModel.most_similar
         (nearest_neighbors, {"queries": SIX[0]}, ValueError, "queries must be 2-d"),
         (nearest_neighbors, {"queries": 0 * SIX[:2]}, ValueError, "queries: row 0"),
         (nearest_neighbors, {"exclude": [0]}, ValueError, "exclude must be"),
+        (nearest_neighbors, {"exclude": [0, -1]}, ValueError, "exclude must be"),
         (most_similar, {"positive": []}, ValueError, "the sum of"),
         (most_similar, {"positive": "qwerty"}, KeyError, "'qwerty' .* toy"),
         (most_similar, {"positive": "she", "negative": "she"}, ValueError, "the sum"),

@@ -94,11 +94,14 @@ def nearest_neighbors(
     k, approximate = check_positive_int("k", k), check_bool("approximate", approximate)
     banned: Any = ()
     if exclude is not None:
-        banned = np.asarray(exclude)[:, np.newaxis]
-        if banned.shape != (len(array), 1) or banned.dtype.kind != "i":
+        own = np.asarray(exclude)
+        is_row = own.shape == (len(array),) and own.dtype.kind in "iu"
+        if not is_row or ((own < 0) | (own >= len(table))).any():
             raise ValueError(
-                f"exclude must be one row number per query ({len(array)}); got {found(exclude)}."
+                f"exclude must be the number of one row of {len(table)} for each of {len(array)} "
+                f"queries; got {found(exclude)}."
             )
+        banned = own[:, np.newaxis]
     rows, cosines = search(table, array, k, banned, approximate=approximate)
     return complete(rows), cosines
 

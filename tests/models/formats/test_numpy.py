@@ -71,6 +71,9 @@ def test_a_damaged_vocabulary_is_named(matrix, write):
     write(b"she\n\xff\n", "m.txt")
     with pytest.raises(ValueError, match=r"m\.txt is not text"):
         open_npy(matrix, PLAIN)
+    write(b"".join(b"word%d %d\n" % (n, 9 - n) for n in range(6)), "m.txt")
+    with pytest.raises(ValueError, match=r"m\.txt: .* with its count"):
+        open_npy(matrix, PLAIN)
 
 
 # The matrix

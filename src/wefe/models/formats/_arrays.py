@@ -138,6 +138,9 @@ def _load(
 
 # ---- Vocabularies ------------------------------------------------------------------------------
 
+# A line of the vocabulary of GloVe.
+_COUNTED = re.compile(r"\S+[ \t]\d+")
+
 
 def _join(path: Path, vectors: Any, vocabulary: Vocabulary | None) -> TableSource:
     label, where = str(path), "the vocabulary"
@@ -157,6 +160,11 @@ def _join(path: Path, vectors: Any, vocabulary: Vocabulary | None) -> TableSourc
         where = str(vocabulary)
         # Not splitlines, which also ends lines at characters that stand within words.
         vocabulary = read_text(Path(vocabulary)).removesuffix("\n").split("\n")
+        if all(map(_COUNTED.fullmatch, vocabulary)):
+            raise ValueError(
+                f"{where}: expected one word per line, found a word with its count on each line. "
+                "Write the words only, or pass a list of them: vocabulary=..."
+            )
     words = np.array(check_sequence("vocabulary", vocabulary), dtype=object).tolist()
     if len(words) != len(vectors):
         raise ValueError(
