@@ -356,27 +356,24 @@ def _check_associations(values: npt.ArrayLike, name: str) -> Associations:
 
 Numbers = npt.NDArray[np.float64]
 
-#: More groups would take longer and say little more.
-MOST_GROUPS = 20
+# Groups of words that are left out; more would take longer and say little more.
+_MOST_GROUPS = 20
 
 
-def deletion_groups(n: int, most: int = MOST_GROUPS) -> list[Rows]:
-    """Return which of n words to leave out together: single words up to `most`, else random groups.
+def deletion_groups(n: int) -> list[Rows]:
+    """Return which of n words to leave out together: single words up to 20, else random groups.
 
     The seed is fixed, because word lists are often sorted.
     """
     if n < 2:
         return []
-    order = np.arange(n) if n <= most else np.random.default_rng(0).permutation(n)
-    return list(np.array_split(order, min(n, most)))
+    order = np.arange(n) if n <= _MOST_GROUPS else np.random.default_rng(0).permutation(n)
+    return list(np.array_split(order, min(n, _MOST_GROUPS)))
 
 
-def left_out(
-    statistic: Callable[[Rows], npt.ArrayLike], n: int, most: int = MOST_GROUPS
-) -> Numbers:
+def left_out(statistic: Callable[[Rows], npt.ArrayLike], n: int) -> Numbers:
     """Return a statistic with each group left out; it receives the rows of the words that stay."""
-    groups = deletion_groups(n, most)
-    values = [statistic(np.setdiff1d(np.arange(n), group)) for group in groups]
+    values = [statistic(np.setdiff1d(np.arange(n), group)) for group in deletion_groups(n)]
     return np.asarray(values, dtype=np.float64)
 
 

@@ -22,7 +22,7 @@ from wefe._checks import (
 )
 from wefe._wordset import Vectors, as_vectors, lists_of_word_sets
 from wefe.metrics._geometry import pearson
-from wefe.metrics._permutation import jackknife_error, left_out, wilson
+from wefe.metrics._permutation import jackknife_error, wilson
 from wefe.models._search import Rows, nearest_neighbors
 
 Groups: TypeAlias = Sequence[npt.ArrayLike]
@@ -442,7 +442,7 @@ def _jackknife(x: Vectors, y: Vectors, value: float) -> tuple[tuple[float, float
         return nothing, "no correlation, because one number is the same for all words"
     if 1 - abs(value) < _ROUNDING:
         return (value, value), None
-    without = left_out(lambda kept: correlation(x[kept], y[kept]), n, n)
+    without = [correlation(np.delete(x, i), np.delete(y, i)) for i in range(n)]
     if not (np.abs(without) < 1 - _ROUNDING).all():
         return nothing, "no interval: too few words, or too many ties without one of them"
     error = jackknife_error([np.arctanh(without)])
