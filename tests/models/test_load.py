@@ -43,8 +43,6 @@ def make(tmp_path):
         elif kind == "npz":
             with path.open("wb") as file:
                 np.savez(file, vectors=vectors, words=np.array(WORDS))
-        elif kind == "text.gz":
-            path.write_bytes(gzip.compress(save(tmp_path / "plain.txt", vectors).read_bytes()))
         else:
             save(path, vectors)
         return path

@@ -65,8 +65,8 @@ def test_every_printed_value_has_a_model_a_tolerance_and_a_source(name):
 
 def test_models_are_files_open_models_or_entries(tmp_path):
     model = load_test_model()
-    model.save(tmp_path / "mine.txt", progress=False)
-    given = {"open": model, "file": tmp_path / "mine.txt", "entry": {"source": "demo"}}
+    model.save(tmp_path / "mine.txt.gz", progress=False)
+    given = {"open": model, "file": tmp_path / "mine.txt.gz", "entry": {"source": "demo"}}
     table, *_ = replicate("weat", given, folder=tmp_path / "out", progress=False).tables.values()
     for other in "file", "entry":
         assert table[f"d, {other}"].tolist() == pytest.approx(table["d, open"].tolist(), abs=1e-6)

@@ -257,8 +257,8 @@ class WordEmbeddingModel:
         path : path
             The file. It is replaced only when the new file is complete.
         format : {'glove', 'word2vec', 'word2vec-binary', 'gensim', 'native'}, optional
-            By default the suffix decides: .txt, .vec, .bin, .kv or .safetensors. The native format
-            opens in milliseconds.
+            By default the suffix decides: .txt, .vec, .bin, .kv or .safetensors. The first three
+            may be compressed ('.txt.gz'). The native format opens in milliseconds.
         progress : bool, default=True
             Whether to show a progress bar.
 

@@ -1,6 +1,8 @@
 """Models are written as other libraries read them, to the last bit, and whole or not at all."""
 
+import gzip
 import itertools
+import lzma
 import os
 
 import numpy as np
@@ -237,12 +239,25 @@ def test_fasttext_keeps_ngrams_and_vectors_to_the_last_bit_but_not_cached_length
 # Choosing the format
 
 
+@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])
+@plain_formats
+def test_packed_files_hold_the_same_and_are_the_same_every_time(tmp_path, kind, packing):
+    first, second = (tmp_path / f"{name}{SUFFIX[kind]}{packing}" for name in ("one", "two"))
+    model_of().save(first)
+    model_of().save(second)
+    check_loaded(first)
+    assert first.read_bytes() == second.read_bytes()
+    if unpack := {".gz": gzip.decompress, ".xz": lzma.decompress}.get(packing):
+        assert unpack(first.read_bytes()) == FILES[kind]
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "text"),
     [
         ("m", None, "'m'"),
-        ("m.tx", None, "mean '.txt'"),
+        ("m.tx.gz", None, "mean '.txt'"),
         ("m.txt", "glov", "format .*'glove'"),
+        ("m.kv.gz", None, "'gensim' .*'.gz'"),
     ],
 )
 def test_a_format_that_is_unknown_is_refused_with_the_nearest(tmp_path, name, kind, text):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
+import contextlib
 import copy
+import gzip
+import lzma
 import os
 import pickle
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -24,6 +28,12 @@ SavedFormat: TypeAlias = Literal["glove", "word2vec", "word2vec-binary", "gensim
 WRITTEN = tuple(row.name for row in FORMATS if row.writer is not None)
 _BY_SUFFIX = {s: row.name for row in reversed(FORMATS) if row.writer for s in row.suffixes}
 
+_PACKERS: dict[str, Callable[[Any], Any]] = {
+    # No name and time, so that the same model gives the same bytes.
+    ".gz": lambda file: gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0),
+    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115 - closed by `write_plain`
+}
 # Longer words were never seen, and readers look for the end of a word for some thousand bytes only.
 _MAX_WORD_BYTES = 2000
 
@@ -91,7 +101,8 @@ def write_plain(path: str | os.PathLike[str], task: Writing) -> None:
         logger.warning("numbers are rounded to float32, the only type in %s", path)
     # For float32 the files are identical to gensim's.
     encode = _binary_records if is_binary else text_lines
-    with atomic_file(path) as file:
+    pack = _PACKERS.get(Path(path).suffix.lower(), contextlib.nullcontext)
+    with atomic_file(path) as packed, pack(packed) as file:
         if task.format != "glove":
             file.write(f"{task.n_words} {task.dim}\n".encode())
         for words, vectors in task.shown(path):
@@ -150,10 +161,17 @@ def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
 def format_of(path: str | os.PathLike[str], format: str | None) -> str:  # noqa: A002
     """Return the requested format, or the format of a suffix."""
     path = Path(path)
+    packed = path.suffix.lower() in _PACKERS
     if format is None:
+        suffix = Path(path.stem if packed else path).suffix.lower()
         what = f"the suffix of {path.name!r}, unless format is given,"
-        format = _BY_SUFFIX[check_choice(what, path.suffix.lower(), _BY_SUFFIX)]  # noqa: A001
-    return check_choice("format", format, WRITTEN)
+        format = _BY_SUFFIX[check_choice(what, suffix, _BY_SUFFIX)]  # noqa: A001
+    check_choice("format", format, WRITTEN)
+    if packed and not BY_NAME[format].packed:
+        raise ValueError(
+            f"{path.name!r}: the format {format!r} is never packed; leave out {path.suffix!r}."
+        )
+    return format
 
 
 def _check_word(word: str, format: str, place: int) -> None:  # noqa: A002
