@@ -150,12 +150,7 @@ def _join(path: Path, vectors: Any, vocabulary: Vocabulary | None) -> TableSourc
             f"of shape {vectors.shape} of {vectors.dtype}."
         )
     if vocabulary is None:
-        vocabulary = path.with_suffix(".txt")
-        if not vocabulary.is_file():
-            raise ValueError(
-                f"{path} holds no words, and there is no file {vocabulary.name!r} beside it. Say "
-                "where the words are, or give them: vocabulary=..."
-            )
+        vocabulary = _beside(path)
     if isinstance(vocabulary, str | os.PathLike):
         where = str(vocabulary)
         # Not splitlines, which also ends lines at characters that stand within words.
@@ -171,6 +166,16 @@ def _join(path: Path, vectors: Any, vocabulary: Vocabulary | None) -> TableSourc
             f"{label} has {len(vectors):,} rows, but {where} has {len(words):,} words."
         )
     return table_source(words, vectors, label, path.stem)
+
+
+def _beside(path: Path) -> Path:
+    vocabulary = path.with_suffix(".txt")
+    if not vocabulary.is_file():
+        raise ValueError(
+            f"{path} holds no words, and there is no file {vocabulary.name!r} beside it. Say "
+            "where the words are, or give them: vocabulary=..."
+        )
+    return vocabulary
 
 
 # ---- Files of gensim -----------------------------------------------------------------------------
