@@ -22,7 +22,7 @@ from wefe._checks import (
     progress_bar,
 )
 from wefe._same_words import on_same_words
-from wefe._visible import draw
+from wefe._visible import draw, unique_labels
 from wefe.metrics._base import BaseMetric, has_own_run_query
 from wefe.metrics._registry import MetricLike, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
@@ -230,8 +230,8 @@ class SilhouetteStudy:
 
 def silhouette_study(
     metrics: Metrics,
-    queries: Mapping[str, Query],
-    models: Mapping[str, WordEmbeddingModel],
+    queries: Mapping[str, Query] | Sequence[Query],
+    models: Mapping[str, WordEmbeddingModel] | Sequence[WordEmbeddingModel],
     *,
     vary: Sequence[Vary] | Vary = ("targets", "attributes"),
     n_runs: int = 100,
@@ -252,9 +252,9 @@ def silhouette_study(
         For example ``["weat", "ect", "rnsb"]``. The options are those of :func:`bias_silhouettes`,
         such as 'metric_params', 'value_range' and 'no_bias_value'. The paper uses ``{"weat": {},
         "rnsb": {"value_range": (0, 1)}, "ect": {"no_bias_value": 0}}``.
-    queries : mapping from bias type to Query
+    queries : mapping from bias type to Query, or sequence of Query
         The word lists: target sets are social groups, attribute sets concepts.
-    models : mapping from name to WordEmbeddingModel
+    models : mapping from name to WordEmbeddingModel, or sequence of WordEmbeddingModel
         A word of a query that one of the models lacks is left out for all.
     vary : sequence of {'targets', 'attributes'}, or one of them
         Which lists grow; by default each kind in turn.
@@ -298,6 +298,7 @@ def silhouette_study(
     career Social group    0.81
     """
     measured = _checked_metrics(metrics)
+    queries, models = _by_name(queries, "query_name"), _by_name(models, "name")
     check_queries([*queries.values()])
     given = check_models([*models.values()])
     lists = list(dict.fromkeys([vary] if isinstance(vary, str) else vary))
@@ -352,6 +353,13 @@ def _checked_metrics(metrics: Any) -> dict[str, tuple[BaseMetric, Mapping[str, A
             raise ValueError(f"metrics must differ; two are called {label}. Remove one.")
         checked[label] = metric, own
     return checked
+
+
+def _by_name(given: Mapping[str, Any] | Sequence[Any], attribute: str) -> Mapping[str, Any]:
+    if isinstance(given, Mapping):
+        return given
+    names = [getattr(each, attribute, repr(each)) for each in given]
+    return dict(zip(unique_labels(names, "names"), given, strict=True))
 
 
 def checked_references(
