@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from made_results import results_of
 
-from wefe.study import Outcome
+from wefe.study import Outcome, Study
 from wefe.study._diff import diff, markdown_name, markdown_table, markdown_text
 
 QUALITY = {"quality": {"name": "Quality"}}
@@ -68,11 +68,12 @@ def test_a_changed_score_is_found_with_its_size_and_direction():
     assert other_sign.changed("ranks").empty
 
 
-def test_a_tolerance_is_a_largest_difference():
+def test_a_tolerance_is_a_largest_difference_and_holds_for_ranks_too():
     before, after = (
-        results_of({"RND": {"s": {"q": {"a": 0.25 + more, "b": 0.125}}}}) for more in (0, 2**-19)
+        results_of({"RND": {"s": {"q": {"a": 0.25 + more, "b": 0.25 + 2**-20}}}})
+        for more in (0, 2**-19)
     )
-    assert not diff(before, after).is_empty
+    assert len(diff(before, after).changed("ranks")) == 4
     assert diff(before, after, tolerance=2**-19).is_empty
     assert not diff(before, after, tolerance=2**-20).is_empty
 
@@ -184,6 +185,32 @@ def test_quality_that_collapses_is_a_difference(after, status, change):
     (row,) = found.changed("quality").to_dict("records")
     assert (row["model_name"], row["metric"], row["status"]) == ("w2v", "pairs", status)
     np.testing.assert_equal(row["change"], change)
+
+
+def test_silhouettes_and_bias_directions_are_compared():
+    def audited(*words):
+        sets = {
+            "targets": {"F": ["she", "woman", "girl"], "M": ["he", "man", "boy"]},
+            "attributes": {"A": [*words], "B": ["office", "salary", "business"]},
+        }
+        data = {
+            **Study.example().declaration.canonical(),
+            "queries": [{"name": "Gender", "query": [sets]}],
+            "silhouettes": [{"metric": "weat", "query_set": "Gender", "n_runs": 3}],
+            "audit": {"criteria": ["gender"]},
+            "mitigations": [],
+        }
+        return Study(data).run(":memory:", progress=False)
+
+    before = audited("home", "children", "parents")
+    found = diff(before, audited("home", "children", "wedding"))
+    audits = found.table[found.table["table"] == "audits"].set_index("metric")
+    silhouette = audits.loc["robustness of the silhouette"]
+    assert silhouette["before"] == before.silhouettes()[0][1].robustness
+    # The direction has no word of the query.
+    direction = audits.loc["variance of the first component"]
+    assert 0.5 < direction["before"] == direction["after"] < 1
+    assert (silhouette["status"], direction["status"]) == ("changed", "equal")
 
 
 def test_nothing_to_compare_is_not_the_same_as_no_difference():

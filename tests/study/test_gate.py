@@ -164,6 +164,32 @@ def test_what_is_no_longer_asked_for_does_not_pass(without):
     assert gone["baseline"].tolist() == [0.5] * (8 if without == "query" else 4)
 
 
+def test_what_has_no_counterpart_may_be_allowed_and_is_noted():
+    old, new = rnd(0.5, 9.0), results_of({"RND": {"s": {"q0": {"m": 0.5, "other": 9.0}}}})
+    options = {"max_increase": "10%", "baseline": old}
+    both = {"allow_new": True, "allow_gone": True}
+    report = check(new, **options, **both)
+    assert report.passed
+    assert report.notes == (
+        "scores without a baseline: 1",
+        "scores of the baseline that are gone: 1",
+    )
+    for name in both:
+        assert not check(new, **options, **{name: True}).passed
+    # Something must be left.
+    other = results_of({"ECT": {"s": {"q": {"m": 0.5}}}})
+    assert not check(other, **options, **both).passed
+
+
+@pytest.mark.parametrize(("cell", "passed"), [("lost", True), (FAILED, False)])
+def test_nan_may_be_allowed_but_failures_never_and_something_must_be_left(cell, passed):
+    options = {"max_bias": {"rnd": 0.5}, "allow_nan": True}
+    assert check(rnd(0.5, cell), **options).passed is passed
+    assert not check(rnd(cell), **options).passed
+    options = {"max_increase": 0, "baseline": rnd(0.5, 0.5), "allow_nan": True}
+    assert check(rnd(0.5, cell), **options).passed is passed
+
+
 # Notes and texts
 
 

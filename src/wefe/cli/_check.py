@@ -41,6 +41,9 @@ def check(
     min_impact_ratio: float | None = None,
     max_gap: float | None = None,
     baseline: Path | None = None,
+    allow_new: bool = False,
+    allow_gone: bool = False,
+    allow_nan: bool = False,
     stored: Stored,
     n_jobs: int = 1,
     format: Literal["text", "json", "junit", "github"] | None = None,
@@ -73,6 +76,12 @@ def check(
         For audits of rankings: largest gap between the mean scores of two groups that passes.
     baseline : FILE
         Results file of an earlier run to compare with.
+    allow_new
+        Accept scores that are not in the baseline.
+    allow_gone
+        Accept that scores of the baseline are no longer part of the study.
+    allow_nan
+        Ignore NaN scores if the query set has other scores.
     format
         json: all rows. junit: XML for CI servers. github: text with annotations, the default in
         GitHub Actions. Otherwise text.
@@ -89,6 +98,9 @@ def check(
         max_gap=max_gap,
         max_increase=max_increase,
         baseline=None if baseline is None else _open_baseline(baseline, own),
+        allow_new=allow_new,
+        allow_gone=allow_gone,
+        allow_nan=allow_nan,
     )
     if isinstance(source, Study):
         # Check all input before missing results are computed, which may take hours.

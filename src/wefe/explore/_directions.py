@@ -361,7 +361,8 @@ def as_criterion(criterion: CriterionLike) -> Criterion:
     if isinstance(criterion, str | os.PathLike):
         return load_criterion(criterion, offline=True)
     sets = check_sequence("criterion", criterion)
-    return Criterion(" - ".join(sets[0]), sets, class_names=sets[0])
+    names = sets[0] if sets else ()
+    return Criterion(" - ".join(names), sets, class_names=names)
 
 
 def chance(frequent: FloatArray, directions: BiasDirections) -> float:

@@ -11,6 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe import __version__
+from wefe._checks import check_sequence
 from wefe._visible import plain, visible_data
 from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
 from wefe.explore import ModelPage, StatisticCorrelation, WordPage
@@ -91,7 +92,8 @@ def write_page(
     >>> with TemporaryDirectory() as folder:
     ...     write_page(f"{folder}/model.html", [model_page(load_test_model())])
     """
-    write(path, lambda: page_html(pages, analogies, correlations, facts))
+    given = check_sequence("pages", pages)
+    write(path, lambda: page_html(given, analogies, correlations, facts))
 
 
 def _by_word(pages: Sequence[Any]) -> list[WordPage]:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from wefe._checks import check_choice, check_number, found
 from wefe._visible import one_line
-from wefe.study._results import StudyResults
+from wefe.study._results import StudyResults, silhouette_of
 from wefe.study._schema import shown
 
 #: Distances from no bias of an audited ranking.
@@ -41,8 +41,9 @@ class StudyDiff:
         Names of the studies.
     table : DataFrame
         One row per item of either study: 'table' ('scores', 'aggregated', 'ranks' among the models
-        of both studies, 'quality' or 'audits' of rankings), 'model_name', 'query_set',
-        'query_name', 'metric' (or the ranked column, the benchmark, the audited quantity), and
+        of both studies, 'quality', or 'audits': of rankings, silhouettes and bias directions),
+        'model_name', 'query_set', 'query_name', 'metric' (or the ranked column, the benchmark, the
+        audited quantity), and
 
         - 'before', 'after', 'change': the score or the rank; 'bias_change': change of the distance
           from no bias
@@ -225,6 +226,20 @@ def _rankings(results: StudyResults) -> Iterator[dict[Any, Any]]:
                 }
 
 
+def _audits(results: StudyResults) -> Iterator[dict[Any, Any]]:
+    """Yield the robustness of each silhouette, and what the first component explains."""
+    for task, outcome in results.of_kind("silhouette") + results.of_kind("direction"):
+        about = {"table": "audits", "model_name": task.model, "identity": task.identity}
+        about |= {"query_name": ", ".join(task.place.values()), **outcome.provenance}
+        metric, score = "variance of the first component", math.nan
+        if task.kind == "silhouette":
+            found, metric = silhouette_of(task, outcome), "robustness of the silhouette"
+            score = math.nan if isinstance(found, str) else found.robustness
+        elif outcome.value and outcome.value["audit"]:
+            score = outcome.value["audit"]["explained_variance_ratio"][0]
+        yield {**about, "metric": metric, "score": score}
+
+
 # One tidy table of each study, and the two side by side
 
 
@@ -232,7 +247,8 @@ def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
     """Return everything to compare, one row per score, total, rank, benchmark and audit."""
     ties = results.plan.settings["aggregation"]["ties"]
     quality = results._quality_table().rename(columns={"benchmark": "metric"})
-    tables = [measured(results), quality.assign(table="quality")]
+    audits = pd.DataFrame(_audits(results))
+    tables = [measured(results), quality.assign(table="quality"), audits]
     for place in results._places:
         for totals in results.totals(place).values():
             totals = totals[totals["model_name"].isin(models)]
@@ -259,6 +275,12 @@ def _compared(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Da
         same = (x == y) | ((y - x).abs() <= tolerance) | (x.isna() & y.isna())
         return ~same.all(axis=1)
 
+    changed = differ("score")
+    # With a tolerance, ranks may change although all aggregates agree.
+    kind = index.get_level_values("table")
+    places = pd.MultiIndex.from_frame(index.to_frame()[["query_set", "metric"]])
+    steady = places[kind == "aggregated"].difference(places[(kind == "aggregated") & changed])
+    changed &= ~((kind == "ranks") & places.isin(steady) & (tolerance > 0))
     was_nan, is_nan = a["score"].isna(), b["score"].isna()
     # The first that holds.
     statuses: dict[str, Any] = {
@@ -267,7 +289,7 @@ def _compared(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Da
         "NaN in both": was_nan & is_nan,
         "NaN before": was_nan,
         "NaN after": is_nan,
-        "changed": differ("score"),
+        "changed": changed,
         "p-value changed": differ("p_value"),
         "interval changed": differ("score_lower", "score_upper"),
     }

@@ -118,6 +118,9 @@ def check(
     max_gap: float | None = None,
     max_increase: str | float | None = None,
     baseline: StudyResults | None = None,
+    allow_new: bool = False,
+    allow_gone: bool = False,
+    allow_nan: bool = False,
 ) -> GateReport:
     """Check the results of a study against limits.
 
@@ -138,6 +141,10 @@ def check(
         below 1e-6 counts as rounding.
     baseline : StudyResults, optional
         Results to compare with, which must have the same scores: model, query set, query, metric.
+    allow_new, allow_gone : bool, default=False
+        Accept scores that the baseline lacks, or scores of the baseline that are not asked for now.
+    allow_nan : bool, default=False
+        Ignore undefined scores if the query set has others. A failure is never ignored.
 
     Returns
     -------
@@ -160,14 +167,25 @@ def check(
     limits |= _limits_of_rankings(results.plan, min_impact_ratio, max_gap)
     increase = _checked_increase(max_increase, bool(limits), baseline is not None)
     now = measured(results).set_index(KEYS, drop=False).rename_axis([None] * len(KEYS))
-    rows = list(_limited(now, limits))
+    unit = [now[name] for name in ("metric", "query_set", "model_name")]
+    others = now["bias"].notna().groupby(unit).transform("any")
+    is_nan = now["bias"].isna() & (now["status"] == "done") & others & allow_nan
+    rows = list(_limited(now[~is_nan], limits))
     notes = [
         f"queries of {part.name!r} that were not asked: {len(part.left_out)}"
         for part in results.plan.query_sets
         if part.left_out
     ]
+    if is_nan.any():
+        notes.append(f"undefined scores that were left out: {is_nan.sum()}")
     if increase is not None and baseline is not None:
-        beside = _beside(now, measured(baseline))
+        beside = _beside(now, measured(baseline)).drop(now.index[is_nan])
+        unmatched: dict[str, pd.Series] = {
+            "scores without a baseline": beside["bias_before"].isna() & allow_new,
+            "scores of the baseline that are gone": beside["identity"].isna() & allow_gone,
+        }
+        notes += [f"{what}: {each.sum()}" for what, each in unmatched.items() if each.any()]
+        beside = beside[~pd.DataFrame(unmatched).any(axis=1)]
         rows += _increased(beside, *increase)
         notes += _question_changed(beside)
     columns = [*_UNIT, "limit", "n_scores", *_VALUES, "reason"]
