@@ -22,7 +22,7 @@ def fingerprint(model: WordEmbeddingModel, words: Iterable[str] | None) -> str:
         return encoding
     blocks: Iterable[Block] = model.table.blocks()
     if words is not None:
-        known = sorted(word for word in set(words) if word in model)
+        known = sorted(filter(model.__contains__, set(words)))
         parts = (known[part] for part in chunks(len(known), CHUNK_ROWS))
         blocks = ((part, model.get_vectors(part)) for part in parts)
     hashed = hashlib.blake2b(str(model.dtype).encode(), digest_size=16)

@@ -153,19 +153,24 @@ def _join(path: Path, vectors: Any, vocabulary: Vocabulary | None) -> TableSourc
         vocabulary = _beside(path)
     if isinstance(vocabulary, str | os.PathLike):
         where = str(vocabulary)
-        # Not splitlines, which also ends lines at characters that stand within words.
-        vocabulary = read_text(Path(vocabulary)).removesuffix("\n").split("\n")
-        if all(map(_COUNTED.fullmatch, vocabulary)):
-            raise ValueError(
-                f"{where}: expected one word per line, found a word with its count on each line. "
-                "Write the words only, or pass a list of them: vocabulary=..."
-            )
+        vocabulary = _words_of(Path(vocabulary))
     words = np.array(check_sequence("vocabulary", vocabulary), dtype=object).tolist()
     if len(words) != len(vectors):
         raise ValueError(
             f"{label} has {len(vectors):,} rows, but {where} has {len(words):,} words."
         )
     return table_source(words, vectors, label, path.stem)
+
+
+def _words_of(path: Path) -> list[str]:
+    # Not splitlines, which also ends lines at characters that stand within words.
+    lines = read_text(path).removesuffix("\n").split("\n")
+    if all(map(_COUNTED.fullmatch, lines)):
+        raise ValueError(
+            f"{path}: expected one word per line, found a word with its count on each line. Write "
+            "the words only, or pass a list of them: vocabulary=..."
+        )
+    return lines
 
 
 def _beside(path: Path) -> Path:

@@ -101,9 +101,7 @@ class LineSource(VectorSource):
 
     def _parse_block(self, data: bytes) -> Parsed:
         """Parse lines: all at once if they are regular, otherwise one by one."""
-        lines = data.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
+        lines = data.removesuffix(b"\n").split(b"\n")
         return self._parse_regular(lines) or self._parse_lines(enumerate(lines), len(lines))
 
     def _parse_some(self, firsts: Set[bytes], data: bytes) -> Parsed:
@@ -123,10 +121,10 @@ class LineSource(VectorSource):
 
     def _parse_regular(self, lines: list[bytes]) -> Parsed | None:
         """Parse lines of a word without spaces and numbers; None if a line is different."""
-        parts = [line.rstrip(b" \r").partition(b" ") for line in lines]
         # Before the first space there is the word, if the line has as many numbers as expected.
-        words = [word for word, _, _ in parts]
-        rows = [b" %b\n" % numbers for _, _, numbers in parts]
+        parts = (line.rstrip(b" \r").partition(b" ") for line in lines)
+        words, _, numbers = zip(*parts, strict=True)
+        rows = [b" %b\n" % each for each in numbers]
         vectors, letters = parse_numbers(rows, self.dim), b"\n".join(words)
         if vectors is None or b"\t" in letters or not all(words):
             return None
