@@ -103,7 +103,12 @@ _MOST_POINTS = 20_000
 _LISTS = {"targets": "social groups", "attributes": "concepts"}
 
 
-def plot_silhouettes(silhouettes: Sequence[Silhouette] | Silhouette) -> go.Figure:
+def plot_silhouettes(
+    silhouettes: Sequence[Silhouette] | Silhouette,
+    *,
+    unbiased: str | None = None,
+    biased: str | None = None,
+) -> go.Figure:
     """Plot bias silhouettes: runs, bounds and mean of the score by number of words.
 
     Parameters
@@ -111,6 +116,8 @@ def plot_silhouettes(silhouettes: Sequence[Silhouette] | Silhouette) -> go.Figur
     silhouettes : Silhouette or sequence of Silhouette
         Result of :func:`wefe.silhouette.bias_silhouettes`, model by model for each metric, query
         and kind of list.
+    unbiased, biased : str, optional
+        Names of the reference models. Panels of the biased one show the accuracy of both.
 
     Returns
     -------
@@ -128,10 +135,18 @@ def plot_silhouettes(silhouettes: Sequence[Silhouette] | Silhouette) -> go.Figur
     >>> [trace.name for trace in plot_silhouettes(silhouettes).data]
     ['5 runs', 'bounds', 'mean']
     """
+    from wefe.silhouette import accuracy_score
+
     given: list[Silhouette] = as_list(silhouettes)
     models = list(dict.fromkeys(each.model_name for each in given))
     heads = [f"{each.metric}, {each.query_name}, {_LISTS[each.vary]} vary" for each in given]
     title, second_lines = "Bias silhouettes", list(map(robustness_of, given))
+    others = {
+        head: each for head, each in zip(heads, given, strict=True) if each.model_name == unbiased
+    }
+    for number, (head, each) in enumerate(zip(heads, given, strict=True)):
+        if each.model_name == biased and head in others:
+            second_lines[number] += f", accuracy {accuracy_score(others[head], each):.2f}"
     # The title names what all silhouettes share.
     if len(set(heads)) == 1:
         title = f"{title}: {heads[0]}"

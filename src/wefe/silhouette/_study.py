@@ -205,7 +205,7 @@ class SilhouetteStudy:
             for key, one in self.silhouettes.items()
             if bias_type in (None, key[1])
         ]
-        return draw("plot_silhouettes", shown)
+        return draw("plot_silhouettes", shown, unbiased=self.unbiased, biased=self.biased)
 
     def _tables(self) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield titles and formatted scores: metrics in columns, a star for the best in a row."""
