@@ -101,8 +101,9 @@ def test_of_other_words_numbers_are_not_parsed(text):
 
 
 def test_columns_that_are_no_dimensions_are_refused(text):
-    with pytest.raises(ValueError, match=r"m\.csv: leave out .*'count'"):
-        CsvSource(PackedFile(text("word,count,a\nshe,9,1.5\n")), PLAIN)
+    for content, name in (("word,count,a\nshe,9,1.5\n", "count"), (",word,a\n0,she,1.5\n", "word")):
+        with pytest.raises(ValueError, match=rf"m\.csv: expected words .*'{name}'"):
+            CsvSource(PackedFile(text(content)), PLAIN)
 
 
 def test_csv_may_be_packed(text):

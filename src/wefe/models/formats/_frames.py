@@ -166,8 +166,12 @@ class CsvSource(LineSource):
         self._separator, self.dim = sep.encode(), len(fields) - 1
         body = head.removeprefix(codecs.BOM_UTF8)
         if _names_columns(fields):
-            if others := _OTHER_NAMES.intersection(map(str.lower, fields[1:])):
-                raise ValueError(f"{self.label}: leave out columns without vectors: {others}.")
+            if others := _OTHER_NAMES.union(WORD_NAMES).intersection(map(str.lower, fields[1:])):
+                raise ValueError(
+                    f"{self.label}: expected words in the first column and numbers in the others; "
+                    f"found columns named {fields[0]!r} and {', '.join(map(repr, others))}. Leave "
+                    "out the index of a table (pandas: index=False) and other columns."
+                )
             # Blank lines may come before it.
             body = body.lstrip().partition(b"\n")[2]
         self._start = len(head) - len(body)
@@ -206,12 +210,12 @@ def looks_like_csv(head: bytes) -> str | None:
 
 
 def _is_csv(rows: list[list[str]]) -> bool:
-    """Tell whether one of two lines has numbers; of a single line, names are enough."""
+    """Tell whether one of two lines has numbers, or the first one names a column of words."""
     if not rows or len(rows[0]) < 2:
         return False
     # The head may end within the last number.
     numbers = [row[1:-1] or row[1:] for row in rows]
-    named = len(rows) == 1 and rows[0][0].lower() in WORD_NAMES
+    named = rows[0][0 if len(rows) == 1 else 1].lower() in WORD_NAMES
     return named or any(all(map(is_number, each)) for each in numbers if each)
 
 
