@@ -29,7 +29,7 @@ from wefe.debias._projection import Erasure, Vectors, remove
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._declaration import Count, RandomState
 from wefe.metrics._projection import group_directions
-from wefe.models._passes import Rows, vocabulary_blocks
+from wefe.models._passes import Rows, most_associated, vocabulary_blocks
 from wefe.models._search import directions
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
@@ -88,22 +88,27 @@ def word_classes(
     # Words that share a form in the vocabulary share a vector.
     vectors = [part.vectors.take(np.array(part.first_row), axis=0) for part in complete]
     axes = group_directions(list(np.stack(vectors, axis=1)))
-    products = np.full((len(model.vocab), len(axes)), np.nan)
-    for here, block in vocabulary_blocks(model):
-        products[here] = directions(block)[0] @ axes.T
-    products[[*rows_of(model, flattened(columns)).values()]] = np.nan
-    largest = np.argsort(-products, axis=0, kind="stable")[:most]
-    reach = np.zeros_like(products)
-    np.put_along_axis(reach, largest, np.take_along_axis(products, largest, axis=0), axis=0)
-    for axis, (name, rows) in enumerate(zip(names, largest.T, strict=True)):
-        own = rows[(reach[rows, axis] > 0) & (reach[rows].argmax(axis=1) == axis)]
+    sides = most_associated(model, axes, most, flattened(columns))
+    reach = np.zeros((len(model.vocab), len(axes)))
+    for axis, (rows, products) in enumerate(sides):
+        reach[rows, axis] = products
+    for axis, (name, (rows, products)) in enumerate(zip(names, sides, strict=True)):
+        own = rows[(products > 0) & (reach[rows].argmax(axis=1) == axis)]
         words[name] += _words_of(model, own)
     if neutral:
-        products[[*rows_of(model, flattened(words)).values()]] = np.nan
-        smallest = np.argsort(np.abs(products).max(axis=1), kind="stable")[:most]
-        found = smallest[~np.isnan(products[smallest, 0])]
-        words[NEUTRAL] = _words_of(model, found)
+        words[NEUTRAL] = _words_of(model, _least_associated(model, axes, most, flattened(words)))
     return words
+
+
+def _least_associated(
+    model: WordEmbeddingModel, axes: Vectors, n_words: int, ignore: Sequence[str]
+) -> Rows:
+    products = np.full(len(model.vocab), np.inf)
+    for here, block in vocabulary_blocks(model):
+        products[here] = np.abs(directions(block)[0] @ axes.T).max(axis=1)
+    products[[*rows_of(model, ignore).values()]] = np.inf
+    least = np.argsort(products, kind="stable")[:n_words]
+    return np.asarray(least[np.isfinite(products[least])])
 
 
 def _words_of(model: WordEmbeddingModel, rows: Rows) -> list[str]:
