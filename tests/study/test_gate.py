@@ -176,6 +176,10 @@ def test_what_has_no_counterpart_may_be_allowed_and_is_noted():
     )
     for name in both:
         assert not check(new, **options, **{name: True}).passed
+    # A new score that could not be measured is no new score.
+    failed = results_of({"RND": {"s": {"q0": {"m": 0.5, "other": FAILED}}}})
+    (message,) = check(failed, **options, **both).messages()
+    assert "broken file" in message
     # Something must be left.
     other = results_of({"ECT": {"s": {"q": {"m": 0.5}}}})
     assert not check(other, **options, **both).passed

@@ -167,8 +167,7 @@ def check(
     limits |= _limits_of_rankings(results.plan, min_impact_ratio, max_gap)
     increase = _checked_increase(max_increase, bool(limits), baseline is not None)
     now = measured(results).set_index(KEYS, drop=False).rename_axis([None] * len(KEYS))
-    unit = [now[name] for name in ("metric", "query_set", "model_name")]
-    others = now["bias"].notna().groupby(unit).transform("any")
+    others = now["bias"].notna().groupby(_names_of_units(now)).transform("any")
     is_nan = now["bias"].isna() & (now["status"] == "done") & others & allow_nan
     rows = list(_limited(now[~is_nan], limits))
     notes = [
@@ -181,7 +180,9 @@ def check(
     if increase is not None and baseline is not None:
         beside = _beside(now, measured(baseline)).drop(now.index[is_nan])
         unmatched: dict[str, pd.Series] = {
-            "scores without a baseline": beside["bias_before"].isna() & allow_new,
+            "scores without a baseline": (
+                beside["bias_before"].isna() & beside["bias"].notna() & allow_new
+            ),
             "scores of the baseline that are gone": beside["identity"].isna() & allow_gone,
         }
         notes += [f"{what}: {each.sum()}" for what, each in unmatched.items() if each.any()]
@@ -262,13 +263,16 @@ def _limits_of_rankings(
 _Row: TypeAlias = dict[Any, Any]
 
 
+def _names_of_units(scores: pd.DataFrame) -> list[pd.Series]:
+    """Return what to group scores by. A mean over queries has no query."""
+    is_ranking = scores["metric"].isin((IMPACT, GAP))
+    names = scores[_UNIT].assign(query_name=scores["query_name"].where(is_ranking, ""))
+    return [names[name] for name in _UNIT]
+
+
 def _units(scores: pd.DataFrame) -> Iterator[tuple[_Row, pd.DataFrame]]:
     """Yield the scores whose mean is checked, with their names."""
-    # A mean over queries has no query.
-    names = scores[_UNIT].assign(
-        query_name=scores["query_name"].where(scores["metric"].isin((IMPACT, GAP)), "")
-    )
-    for place, unit in scores.groupby([names[name] for name in _UNIT], sort=False):
+    for place, unit in scores.groupby(_names_of_units(scores), sort=False):
         yield {name: each or None for name, each in zip(_UNIT, place, strict=True)}, unit
 
 
