@@ -206,7 +206,7 @@ def _checked_increase(
         )
     if (max_increase is not None) != has_baseline:
         raise ValueError(
-            "'max_increase' needs a baseline, and a baseline needs 'max_increase', such as '10%'."
+            "max_increase needs a baseline, and a baseline needs max_increase, such as '10%'."
         )
     return None if max_increase is None else _parse_increase(max_increase)
 
@@ -252,7 +252,7 @@ def _limits_of_rankings(
         limits[GAP] = check_number("max_gap", max_gap, 0)
     if limits and not plan.settings.get("retrieval"):
         raise ValueError(
-            "'min_impact_ratio' and 'max_gap' are for audits of rankings, and the study has no "
+            "min_impact_ratio and max_gap are for audits of rankings, and the study has no "
             "[[retrieval]]."
         )
     return limits
