@@ -91,6 +91,7 @@ def quality_table(models, benchmarks):
 
 
 def sem_bias(model, source, **options):
+    assert source == "small"
     found = wefe.metrics.sembias(model, wefe.datasets.load_sembias(), **options)
     shares = dict(zip(found["kind"], found["share"], strict=True))
     return shares | {"n_used": found["n_used"][0]}
