@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,11 +12,12 @@ import numpy as np
 
 from wefe._checks import as_seed, progress_bar
 from wefe._evaluation import Evaluation, call_all, in_memory, travelling
-from wefe._same_words import with_only
 from wefe._wordset import Vectors
 from wefe.embeddings import UnanswerableError, embed_models
 from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._exchange import ALTERNATIVES
+from wefe.models._load import words_of
+from wefe.models._tables import ArrayVectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -262,7 +264,11 @@ def for_worker(
     ):
         return in_memory(model)
     # Metrics of this package look up only the words of the query.
-    return with_only(model, model.vocab, queries, options.get("preprocessors"))
+    asked = words_of(queries, model.vocab_prefix, options.get("preprocessors"))
+    kept = sorted(filter(model.__contains__, asked))
+    sent = copy.copy(model)
+    sent.wv = ArrayVectors(kept, model.get_vectors(kept), asked, model.name)
+    return sent
 
 
 def no_subquery(metric: BaseMetric) -> str:

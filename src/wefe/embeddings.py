@@ -434,13 +434,13 @@ def forms_found(
     how = check_preprocessors(preprocessors)
     only_first = check_choice("strategy", strategy, ("first", "all")) == "first"
     prefix, vocab = model.vocab_prefix or "", model.vocab
-    as_written = only_first and not how[0]
+    as_written = only_first and not how[0] and not model._hidden
     found = {}
     for word in words:
         if as_written and prefix + word in vocab:  # no need to make the other forms
             found[word] = [prefix + word]
             continue
-        forms = variants(word, how, prefix)
+        forms = [form for form in variants(word, how, prefix) if form not in model._hidden]
         hits = [form for form in forms if form in vocab]
         if not hits and model.use_subwords:
             # Only if the vocabulary has no variant, because subwords give any form a vector.
@@ -462,7 +462,7 @@ def _found(
     prefix = model.vocab_prefix
     written = tuple(prefix + word for word in words) if prefix else words
     plain = preprocessors is None and isinstance(strategy, str) and strategy == "first"
-    if plain and all(map(model.vocab.__contains__, written)):
+    if plain and not model._hidden and all(map(model.vocab.__contains__, written)):
         return _all_found(written)
     hits = forms_found(model, words, preprocessors, strategy)
     row_of = _numbered(itertools.chain.from_iterable(hits.values()))

@@ -159,6 +159,14 @@ def variants(
     return [prefix + form for form in forms if form or not word]
 
 
+def every_form(
+    words: Iterable[str], preprocessors: object, vocab_prefix: str | None = None
+) -> frozenset[str]:
+    """Return every form in which words are looked up."""
+    checked = check_preprocessors(preprocessors)
+    return frozenset(form for word in words for form in variants(word, checked, vocab_prefix))
+
+
 def each_word(words: Words) -> Iterator[tuple[str, bool]]:
     """Yield words, and whether they are as a model writes them; others have variants."""
     entries = [words] if hasattr(words, "words") else words

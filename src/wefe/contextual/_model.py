@@ -168,7 +168,8 @@ class ContextualModel(WordEmbeddingModel):
         return vector
 
     def __reduce__(self) -> Any:
-        return WordEmbeddingModel, (self.wv.still(), self.name, self.vocab_prefix)
+        arguments = self.wv.still(), self.name, self.vocab_prefix
+        return WordEmbeddingModel, arguments, {"_hidden": self._hidden}
 
     def encode_contexts(self, contexts: Sequence[Context]) -> Vectors:
         """Encode words in texts; templates are not used.

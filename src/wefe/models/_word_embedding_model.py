@@ -50,6 +50,9 @@ class WordEmbeddingModel:
     (False, array([0., 1.]))
     """
 
+    #: Words that look-ups do not find, though they have rows.
+    _hidden: frozenset[str] = frozenset()
+
     def __init__(
         self,
         wv: Any,
@@ -131,6 +134,8 @@ class WordEmbeddingModel:
         return iter(self.vocab)
 
     def __contains__(self, word: object) -> bool:
+        if word in self._hidden:
+            return False
         if word in self.vocab:
             return True
         return self.use_subwords and isinstance(word, str) and self.table.has_subwords(word)

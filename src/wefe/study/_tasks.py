@@ -31,7 +31,7 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.study._extras import MitigationEntry, method_and_fit_params
 from wefe.study._plan import Outcome, Task, digest
-from wefe.words import check_preprocessors, variants
+from wefe.words import check_preprocessors, every_form
 
 if TYPE_CHECKING:
     from wefe.datasets import Criterion
@@ -332,8 +332,7 @@ def _words_of(
         if benchmark.kind == "analogy":
             return None
         words = benchmark.words
-    checked = check_preprocessors(what.get("preprocessors"))
-    return frozenset(form for word in words for form in variants(word, checked, prefix))
+    return every_form(words, what.get("preprocessors"), prefix)
 
 
 # Functions by kind of task: from place and identity to the result, which is stored as plain data.
