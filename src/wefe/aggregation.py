@@ -69,12 +69,10 @@ def check_scores(scores: object) -> None:
         )
 
 
-def matrix_of(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of one metric and query set as a table of models and queries."""
-    matrix = scores.pivot(index="model_name", columns="query_name", values="score")
-    return matrix.reindex(
-        index=scores["model_name"].unique(), columns=scores["query_name"].unique()
-    )
+def matrix_of(scores: pd.DataFrame, columns: str = "query_name") -> pd.DataFrame:
+    """Return the scores of one metric as a table of models and queries (or query sets)."""
+    matrix = scores.pivot(index="model_name", columns=columns, values="score")
+    return matrix.reindex(index=scores["model_name"].unique(), columns=scores[columns].unique())
 
 
 def aggregate(scores: pd.DataFrame, function: Aggregation = "bias_avg") -> pd.DataFrame:
@@ -125,18 +123,17 @@ def aggregated(
     parts, notes = [], []
     for (query_set, metric), part in scores.groupby(["query_set", "metric"], sort=False):
         matrix = matrix_of(part)
-        compared = matrix.drop(index=list(without), errors="ignore")
-        answered = matrix.columns[compared.notna().all()]
-        left_out = [name for name in matrix.columns if name not in answered]
+        answered = matrix.drop(index=list(without), errors="ignore").dropna(axis="columns")
+        left_out = [str(name) for name in matrix if name not in answered]
         if left_out:
             notes.append(
                 "aggregated without queries that some models could not answer: "
                 + ", ".join(left_out)
             )
         no_bias = part.drop_duplicates("query_name").set_index("query_name")["no_bias_value"]
-        counted = no_bias[answered] if len(answered) else no_bias
-        scale = Scale(str(metric), tuple(part[["scale_min", "scale_max"]].iloc[0]), counted.mean())
-        column, best, way = _total(function, compared[answered], counted, scale, notes)
+        no_bias = no_bias if answered.empty else no_bias[answered.columns]
+        scale = Scale(str(metric), tuple(part[["scale_min", "scale_max"]].iloc[0]), no_bias.mean())
+        column, best = _total(function, answered, no_bias)
         parts.append(
             pd.DataFrame(
                 {
@@ -145,8 +142,8 @@ def aggregated(
                     "model_name": matrix.index,
                     "score": column.reindex(matrix.index).to_numpy(),
                     "best": best,
-                    "aggregation": way,
-                    "n_scores": len(answered),
+                    "aggregation": _describe(function, scale, notes),
+                    "n_scores": answered.shape[1],
                     "left_out": [left_out] * len(matrix),
                     "n_queries": part["n_queries"].iloc[0],
                 }
@@ -156,21 +153,10 @@ def aggregated(
 
 
 def _total(
-    function: Aggregation,
-    answered: pd.DataFrame,
-    no_bias: pd.Series,
-    scale: Scale,
-    notes: list[str],
-) -> tuple[pd.Series, float, str]:
-    """Return one number per model, the number that means no bias, and a description."""
-    mean = float(no_bias.mean())
+    function: Aggregation, answered: pd.DataFrame, no_bias: pd.Series
+) -> tuple[pd.Series, float]:
+    """Return one number per model, and the number that means no bias."""
     if callable(function):
-        if mean != 0:
-            notes.append(
-                f"a custom aggregation of {scale.label} is ranked by its distance from {mean:g}, "
-                "the value for no bias. If it means something else, rank it with score_column(..., "
-                "best=...)"
-            )
         column = np.full(len(answered), math.nan) if answered.empty else function(answered)
         if isinstance(column, np.ndarray) and column.shape == (len(answered),):
             column = pd.Series(column, answered.index)
@@ -181,15 +167,35 @@ def _total(
                 "its argument, for example lambda scores: scores.median(axis=1), or an array; it "
                 f"returned {found(column)}."
             )
-        return column.reindex(answered.index).astype(float), mean, _CUSTOM
-    way = DESCRIPTIONS[function]
+        return column.astype(float), float(no_bias.mean())
     if function == "bias_avg":
-        return (answered - no_bias[answered.columns]).abs().mean(axis=1), 0.0, way
-    way += _caution(function, scale, notes)
-    values = answered.abs() if function.startswith("abs") else answered
-    if function.endswith("avg"):
-        return values.mean(axis=1), mean, way
-    return values.sum(axis=1, min_count=1), float(no_bias.sum()), way
+        answered, no_bias = answered - no_bias, no_bias * 0
+    values = answered if function in ("sum", "avg") else answered.abs()
+    if function.endswith("sum"):
+        return values.sum(axis=1, min_count=1), float(no_bias.sum())
+    return values.mean(axis=1), float(no_bias.mean())
+
+
+def _describe(function: Aggregation, scale: Scale, notes: list[str]) -> str:
+    """Return the wording in headings, with a caution if the order of the metric may not hold.
+
+    Scores that cancel around 0 go to `notes` instead, because their heading is documented.
+    """
+    if callable(function):
+        return _CUSTOM
+    low, high = scale.value_range
+    two_sided = low < scale.no_bias_value < high
+    folds = low < 0 and function.startswith("abs")
+    if function == "bias_avg" or not (two_sided or folds):
+        return DESCRIPTIONS[function]
+    if scale.no_bias_value != 0:
+        return DESCRIPTIONS[function] + CAUTION
+    if function in ("sum", "avg"):
+        notes.append(
+            f"{function!r} can rank models in the wrong order for {scale.label}, because scores on "
+            "both sides of 0 cancel. Use 'bias_avg'"
+        )
+    return DESCRIPTIONS[function]
 
 
 def metric_of_label(label: str) -> type[BaseMetric] | None:
@@ -207,32 +213,9 @@ def best_of_heading(name: str, n_scores: int = 0) -> Best | None:
     3.0
     """
     match = HEADING.fullmatch(name)
-    if match is None:
-        return None
-    way = match["way"]
-    if way == DESCRIPTIONS["bias_avg"]:
+    metric = metric_of_label(match["label"]) if match else None
+    if match and match["way"] == DESCRIPTIONS["bias_avg"]:
         return 0.0
-    metric = metric_of_label(match["label"])
-    if metric is None:
-        return None
-    if way.startswith("sum") and metric.no_bias_value != 0:
+    if match and metric and match["way"].startswith("sum") and metric.no_bias_value != 0:
         return metric.no_bias_value * n_scores or None
-    return metric.no_bias_value
-
-
-def _caution(function: str, scale: Scale, notes: list[str]) -> str:
-    """Return a warning for the heading if an aggregate may contradict the order of the metric.
-
-    Scores that cancel around 0 go to `notes` instead, because their heading is documented.
-    """
-    low, high = scale.value_range
-    two_sided = low < scale.no_bias_value < high
-    if scale.no_bias_value != 0:
-        folds = low < 0 and function.startswith("abs")
-        return CAUTION if two_sided or folds else ""
-    if two_sided and function in ("sum", "avg"):
-        notes.append(
-            f"{function!r} can rank models in the wrong order for {scale.label}, because scores on "
-            "both sides of 0 cancel. Use 'bias_avg'"
-        )
-    return ""
+    return metric.no_bias_value if metric else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import pandas as pd
 
 from wefe._checks import check_choice, check_number, check_sequence, found, logger
 from wefe._visible import numbered
-from wefe.aggregation import HEADING, Best, best_of_heading, heading_of, metric_of_label
+from wefe.aggregation import HEADING, Best, best_of_heading, heading_of, matrix_of, metric_of_label
 
 __all__ = ["calculate_ranking_correlations", "create_ranking", "overall_scores", "score_column"]
 
@@ -21,7 +21,6 @@ Correlation: TypeAlias = (
     | Callable[[npt.NDArray[Any], npt.NDArray[Any]], float]
 )
 
-_TIE_METHODS = ("average", "min", "max", "first", "dense")
 # Rounding error of means and sums of the same numbers in another order: relative to the largest
 # score, or a few units in the last place of the numbers added.
 _ROUNDING = 1e-12
@@ -109,7 +108,7 @@ def create_ranking(
     >>> create_ranking(table)["WEAT: Gender"].to_dict()
     {'a': 2.0, 'b': 1.0, 'c': 3.0}
     """
-    check_choice("method", method, _TIE_METHODS)
+    check_choice("method", method, get_args(TieMethod))
     ranking = ranked(results_dataframes, method, ascending)
     missing = ranking.columns[ranking.isna().any()]
     if len(missing):
@@ -124,12 +123,14 @@ def ranked(
 ) -> pd.DataFrame:
     """Rank like :func:`create_ranking`, without a warning about models without a score."""
     columns = list(_columns(tables, order_needed=ascending is None))
-    models = list(dict.fromkeys(name for column, _ in columns for name in column.index))
-    labels, ranks = numbered([str(column.name) for column, _ in columns]), {}
-    for label, (column, best) in zip(labels, columns, strict=True):
-        order = without_noise(column.reindex(models), best if ascending is None else "lower")
-        ranks[label] = order.rank(method=method, ascending=ascending in (None, True))
-    return pd.DataFrame(ranks, index=pd.Index(models, name="model_name"))
+    models = dict.fromkeys(name for column, _ in columns for name in column.index)
+    labels = numbered([str(column.name) for column, _ in columns])
+    order = {
+        label: without_noise(column, best)
+        for label, (column, best) in zip(labels, columns, strict=True)
+    }
+    table = pd.DataFrame(order).reindex(list(models)).rename_axis("model_name")
+    return table.rank(method=method, ascending=ascending in (None, True))
 
 
 def overall_scores(
@@ -179,19 +180,18 @@ def overall_scores(
                 f"weights must have a number of at least 0 for each of {list(sets.index)}, not all "
                 f"0; got {weights}."
             )
-        scores = part.pivot(index="model_name", columns="query_set", values="score")
-        scores = scores.reindex(index=part["model_name"].unique(), columns=sets.index)
-        combined = scores.mul(share).sum(axis=1, skipna=False) / share.sum()
+        scores = matrix_of(part, "query_set")
         row = {
             "query_set": "Overall",
             "metric": metric,
-            "best": float(np.average(sets["best"].astype(float), weights=share)),
+            "model_name": scores.index,
+            "score": np.average(scores, axis=1, weights=share),
+            "best": np.average(sets["best"].astype(float), weights=share),
             "aggregation": f"weighted {ways[0]}",
             "n_queries": sets["n_queries"].sum(),
         }
-        parts.append(combined.rename("score").reset_index().assign(**row))
-    combined_scores: pd.DataFrame = pd.concat(parts, ignore_index=True)[_TOTALS]
-    return combined_scores
+        parts.append(pd.DataFrame(row))
+    return pd.concat(parts, ignore_index=True)
 
 
 def calculate_ranking_correlations(
@@ -240,7 +240,7 @@ def _columns(
         if {"metric", "model_name", "score", "best"} <= names:
             for _, part in table.groupby(["query_set", "metric"], sort=False, dropna=False):
                 column = part.set_index("model_name")["score"].rename(heading_of(part))
-                yield column, part["best"].iloc[0]
+                yield column, part["best"].iloc[0] if order_needed else "lower"
             continue
         column = table.iloc[:, -1]
         name, is_matrix = str(column.name), table.columns.name is not None
@@ -250,16 +250,16 @@ def _columns(
                 "run_queries with aggregate_results=True."
             )
         n_answered = int(table.iloc[:, :-1].notna().all().sum())
-        yield column, _best_of(name, n_answered, order_needed)
+        yield column, _best_of(name, n_answered) if order_needed else "lower"
 
 
-def _best_of(name: str, n_scores: int, order_needed: bool) -> Best:
+def _best_of(name: str, n_scores: int) -> Best:
     """Return which scores are better in the last column of a table of `run_queries`."""
     best = best_of_heading(name, n_scores)
     if best is not None:
         return best
     match = HEADING.fullmatch(name)
-    if order_needed and match is not None and metric_of_label(match["label"]) is not None:
+    if match is not None and metric_of_label(match["label"]) is not None:
         raise ValueError(
             f"results_dataframes: {name!r} is a sum over an unknown number of scores. Rank the "
             "tables that wefe.aggregate returns, or pass ascending."
