@@ -198,7 +198,7 @@ def test_random_metrics_and_metrics_without_repeated_words_say_what_to_do():
 @pytest.mark.parametrize("name", sorted({*metric_names()} - {"ceat", "seat"}))
 def test_no_metric_cuts_off_fractions(name):
     asked = metric_names()[name]().subqueries(QUERIES[0])[0]
-    evaluation = Evaluation(metric_names()[name](), asked, ONE, {})
+    evaluation = Evaluation.of_subsets(metric_names()[name](), asked, ONE, {})
     sets = enumerate(evaluation.sets)
     almost = {i: Weights(np.full((1, len(part)), 1 - 1e-7)) for i, part in sets}
     try:

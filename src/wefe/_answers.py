@@ -80,9 +80,7 @@ def answer_of(
     if wanted is None or math.isnan(answer.score):
         return answer
     try:
-        evaluation = Evaluation(
-            metric, query, model, options, subset_defaults=False, value=answer.score
-        )
+        evaluation = Evaluation(metric, query, model, options, answer.score)
     except ValueError as error:  # a user's own run_query may not allow a bootstrap
         return answer._replace(interval_nan_reason=str(error))
     return answer._replace(**wanted(evaluation))

@@ -187,11 +187,6 @@ def why_not_comparable(evaluation: Evaluation) -> str | None:
 
 def why_none(evaluation: Evaluation) -> str | None:
     """Explain why the words cannot be resampled; None if they can."""
-    if not evaluation.can_repeat:
-        return (
-            f"{type(evaluation.metric).__name__} has its own run_query, and a query cannot repeat "
-            "a word. Define _scores or _compute instead"
-        )
     if all(n_words == 1 for n_words in evaluation.strata.values()):
         return "no set to resample has two or more words"
     return why_not_comparable(evaluation)

@@ -124,7 +124,7 @@ def compare_models(
     kept: list[tuple[str, list[Evaluation], list[Vectors]]] = []
     for query in generate_subqueries_from_queries_list(instance, asked):
         try:
-            pair = [Evaluation(instance, query, m, params, subset_defaults=False) for m in models]
+            pair = [Evaluation(instance, query, m, params) for m in models]
             resampled = [resampled_distances(each, n_bootstrap, wanted.seed) for each in pair]
             _differences(*resampled)
             kept.append((query.query_name, pair, resampled))

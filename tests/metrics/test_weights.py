@@ -68,7 +68,7 @@ def model_of():
 def evaluation_of(metric, shape, params):
     words = [[f"{letter}{i}" for i in range(size)] for letter, size in SIZES.items()]
     query = Query(words[: shape[0]], words[3 : 3 + shape[1]])
-    return Evaluation(get_metric(metric)(), query, model_of(), params, subset_defaults=False)
+    return Evaluation(get_metric(metric)(), query, model_of(), params)
 
 
 def drawn(n_words, seed):

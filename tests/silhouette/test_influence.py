@@ -35,22 +35,6 @@ def words_with_cosines(cosines):
     return model, Query([words], [["axis"]])
 
 
-class Whole(BaseMetric):
-    """Looks words up by itself: the mean of the first coordinates of the targets."""
-
-    metric_template = (1, 1)
-    metric_name = "Metric with a run_query of its own"
-    metric_short_name = "WHOLE"
-
-    def run_query(self, query, model, **lookup):
-        prefix = model.vocab_prefix or ""
-        words = [prefix + word for word in query.target_sets[0] if prefix + word in model]
-        return {
-            "query_name": query.query_name,
-            "result": float(model.get_vectors(words)[:, 0].mean()) if words else math.nan,
-        }
-
-
 # Words left out
 
 
@@ -108,21 +92,6 @@ def test_lost_words_have_no_row_and_parameters_are_passed_on():
     lower = {"preprocessors": [{"lowercase": True}], "return_effect_size": False}
     table = word_influence(WEAT, query, model_of(), lower)
     assert "a3" in table["word"].tolist()
-
-
-def test_metric_with_its_own_run_query_is_asked_without_each_word():
-    model = model_of()
-    prefixed = WordEmbeddingModel(
-        ([f"/c/en/{word}" for word in model.vocab], model.vectors), "p", vocab_prefix="/c/en/"
-    )
-    query = Query([["a0", "a1", "a2"]], [["c0", "c1"]])
-    table = word_influence(Whole, query, prefixed).set_index("word")
-    expected = model.get_vectors(["a1", "a2"])[:, 0].mean()
-    assert table.loc["/c/en/a0", "score"] == pytest.approx(expected)
-    assert table.loc["/c/en/c0", "influence"] == pytest.approx(0, abs=1e-12)
-    # It cannot repeat words, so it has no interval.
-    interval = bootstrap_interval(Whole, query, model)
-    assert "Whole has its own run_query" in interval.nan_reason
 
 
 def test_sufficient_size_of_a_worked_example():

@@ -64,7 +64,7 @@ def word_influence(
     >>> influence[["word", "influence"]].head(2).round(3).values.tolist()
     [['Greg', -0.227], ['wedding', 0.206]]
     """
-    evaluation = Evaluation(as_metric(metric), query, model, metric_params or {})
+    evaluation = Evaluation.of_subsets(as_metric(metric), query, model, metric_params or {})
     if reason := why_not_comparable(evaluation):
         raise ValueError(f"the influence of words of {query.query_name!r} is undefined: {reason}.")
     label, score_of_all = evaluation.scale.label, evaluation.of_all_words()
@@ -127,10 +127,10 @@ def bootstrap_interval(
     -------
     BootstrapInterval
         Score, bounds, standard error and samples. There is no interval, but a reason, for random
-        metrics, metrics with their own `run_query` (because a query cannot repeat a word), sets of
-        one word, and if more than 5 % of the resamples have no score. The interval covers the
-        choice of words, not the training of the embedding. For lists of fewer than about ten words
-        it is too narrow, like any bootstrap interval. ValueError if the query cannot be answered.
+        metrics, sets of one word, and if more than 5 % of the resamples have no score. The interval
+        covers the choice of words, not the training of the embedding. For lists of fewer than about
+        ten words it is too narrow, like any bootstrap interval. ValueError if the query cannot be
+        answered.
 
     Examples
     --------
@@ -139,5 +139,5 @@ def bootstrap_interval(
     <BootstrapInterval of WEAT-ES: 1.04 [-0.4831, 1.777], 95 %, expanded, 1000 resamples>
     """
     wanted = Resampling(n_bootstrap, confidence, random_state, method)
-    evaluation = Evaluation(as_metric(metric), query, model, metric_params or {})
+    evaluation = Evaluation.of_subsets(as_metric(metric), query, model, metric_params or {})
     return bootstrap(evaluation, wanted, n_jobs, progress)

@@ -387,7 +387,9 @@ def bias_silhouettes(
     fewest = check_up_to("k_min", k_min or 0, most, "the number of words")
     params = {"lost_vocabulary_threshold": 1.0, **(metric_params or {})}
     alike = on_same_words(check_models(models), [query], params)
-    evaluations = [Evaluation(as_metric(metric), query, model, params) for model in alike]
+    evaluations = [
+        Evaluation.of_subsets(as_metric(metric), query, model, params) for model in alike
+    ]
     first = evaluations[0]
     for each in evaluations:
         if reason := why_not_comparable(each):
@@ -480,7 +482,7 @@ def _measured(
     bar: Any,
 ) -> Vectors:
     """Return the curves of all runs: shape (n_runs, n_steps)."""
-    size = _MOST_RUNS if evaluation.is_fast else 1
+    size = 1 if evaluation.metric._by_case else _MOST_RUNS
     sent, parts = evaluation.for_jobs(n_jobs), chunks(len(orders[0]), size)
     calls = [(sent, growing, sizes, [order[part] for order in orders]) for part in parts]
     blocks = []

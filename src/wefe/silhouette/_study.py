@@ -23,7 +23,7 @@ from wefe._checks import (
 )
 from wefe._same_words import on_same_words
 from wefe._visible import draw, unique_labels
-from wefe.metrics._base import BaseMetric, has_own_run_query
+from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import MetricLike, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_queries
@@ -346,8 +346,7 @@ def _checked_metrics(metrics: Any) -> dict[str, tuple[BaseMetric, Mapping[str, A
     checked: dict[str, tuple[BaseMetric, Mapping[str, Any]]] = {}
     for metric, own in zip(as_metrics([*options]), options.values(), strict=True):
         params = own.get("metric_params", {})
-        if not has_own_run_query(metric):
-            metric._with_params(**params)
+        metric._with_params(**params)
         label = metric.scale(**{**metric.subset_params, **params}).label
         if label in checked:
             raise ValueError(f"metrics must differ; two are called {label}. Remove one.")

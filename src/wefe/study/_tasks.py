@@ -355,7 +355,7 @@ def _run_interval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     answer = answer_of(metric, query, model, params, wanted)
     value = {name: getattr(answer, name) for name in _INTERVAL}
     try:
-        evaluation = Evaluation(metric, query, model, params, subset_defaults=False)
+        evaluation = Evaluation(metric, query, model, params)
         found = resampled_distances(evaluation, wanted.n_bootstrap, wanted.seed)
         # Used to compare models, which share their resamples.
         distances = base64.b64encode(found.astype("<f4").tobytes()).decode()
