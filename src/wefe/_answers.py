@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from wefe._checks import as_seed, progress_bar
 from wefe._evaluation import Evaluation, call_all, in_memory, travelling
-from wefe._wordset import Vectors
 from wefe.embeddings import UnanswerableError, embed_models
 from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._exchange import ALTERNATIVES
@@ -20,47 +20,20 @@ from wefe.models._load import words_of
 from wefe.models._tables import ArrayVectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.results import MetricResult
+from wefe.results import MetricResult, WordUse, uses_of
 from wefe.words import check_preprocessors
 
 # Number of models whose vectors of a query are in memory at the same time.
 _MODELS_AT_ONCE = 32
 #: Finds out facts of an answer, such as its interval: `Resampling`, for example.
-Wanted: TypeAlias = Callable[[Evaluation], Mapping[str, Any]]
+Wanted: TypeAlias = Callable[[Evaluation], dict[str, Any]]
 
 T = TypeVar("T")
+#: The metrics of a query, by their place among all metrics and queries.
+_Metrics: TypeAlias = Mapping[int, BaseMetric]
+#: What is known of a score, by the columns of the tidy table.
+Answer: TypeAlias = dict[str, Any]
 _SIDES = {alternative: side for side, alternative in ALTERNATIVES.items()}
-
-
-class Answer(NamedTuple):
-    """The score of one query in one model, with its interval, p-value and the words behind it."""
-
-    score: float
-    score_lower: float = math.nan
-    score_upper: float = math.nan
-    score_se: float = math.nan
-    null_mean: float = math.nan
-    null_lower: float = math.nan
-    null_median: float = math.nan
-    null_upper: float = math.nan
-    p_value: float = math.nan
-    p_value_lower: float = math.nan
-    p_value_upper: float = math.nan
-    p_value_test: str | None = None
-    p_value_method: str | None = None
-    words_used: int | None = None
-    words_lost: int | None = None
-    lost_words: Sequence[str] | None = None
-    nan_reason: str | None = None
-    interval_nan_reason: str | None = None
-    interval_note: str | None = None
-    warnings: Sequence[str] | None = None
-    # RNSB: target word -> its share, for the figures of a study.
-    negative_sentiment: Mapping[str, float] | None = None
-    # SC-WEAT: target word -> effect size, p-value and method of the test.
-    words: Mapping[str, Sequence[Any]] | None = None
-    # Of each set, the scores without groups of its words, for errors of a change.
-    left_out: Sequence[Vectors] | None = None
 
 
 def answer_of(
@@ -72,37 +45,33 @@ def answer_of(
 ) -> Answer:
     """Score one query in one model; add the facts that `wanted` finds out with other words."""
     if not metric.accepts(query):
-        return Answer(math.nan, nan_reason=no_subquery(metric))
+        return {"score": math.nan, "nan_reason": no_subquery(metric)}
     try:
         answer = _answer(result_of(metric, query, model, **options))
     except UnanswerableError as error:
-        return Answer(math.nan, nan_reason=str(error))
-    if wanted is None or math.isnan(answer.score):
+        return {"score": math.nan, "nan_reason": str(error)}
+    if wanted is None or math.isnan(answer["score"]):
         return answer
     try:
-        evaluation = Evaluation(metric, query, model, options, answer.score)
-    except ValueError as error:  # a user's own run_query may not allow a bootstrap
-        return answer._replace(interval_nan_reason=str(error))
-    return answer._replace(**wanted(evaluation))
+        evaluation = Evaluation(metric, query, model, options, answer["score"])
+    except UnanswerableError as error:
+        return answer | {"interval_nan_reason": str(error)}
+    return answer | wanted(evaluation)
 
 
 def _answer(result: Mapping[str, Any]) -> Answer:
     """Return the answer of a result; a user's own run_query may return a plain dictionary."""
-    facts = _facts_of(result) if isinstance(result, MetricResult) else {}
-    score, p_value = float(result["result"]), result.get("p_value")
+    score = float(result["result"])
+    answer: Answer = {"score": score, "p_value": result.get("p_value")}
     if math.isnan(score):
-        facts["nan_reason"] = getattr(result, "nan_reason", None) or "the metric returned NaN"
-    return Answer(score, p_value=math.nan if p_value is None else float(p_value), **facts)
+        answer["nan_reason"] = getattr(result, "nan_reason", None) or "the metric returned NaN"
+    return answer | _facts_of(result) if isinstance(result, MetricResult) else answer
 
 
-def _facts_of(result: MetricResult) -> dict[str, Any]:
-    uses = result.targets + result.attributes
-    lost = [word for use in uses for word in use.lost]
-    facts = {
-        "words_used": sum(len(use.used) for use in uses),
-        "words_lost": len(lost),
-        "lost_words": lost or None,
+def _facts_of(result: MetricResult) -> Answer:
+    facts = _counted(result.targets + result.attributes) | {
         "warnings": list(result.warnings) or None,
+        # RNSB: target word -> its share, for the figures of a study.
         "negative_sentiment": result.get("negative_sentiment_distribution"),
     }
     if test := result.details.get("permutation_test"):
@@ -111,6 +80,7 @@ def _facts_of(result: MetricResult) -> dict[str, Any]:
         facts |= {"null_mean": test.null_mean, "p_value_method": test.method}
         facts["p_value_test"] = _SIDES[test.alternative]
     if effect_sizes := result.get("effect_sizes"):
+        # SC-WEAT: target word -> effect size, p-value and method of the test.
         tests = result.details.get("permutation_tests", {}).items()
         tested = {word: (test.p_value, test.method) for word, test in tests}
         facts["words"] = {
@@ -120,61 +90,54 @@ def _facts_of(result: MetricResult) -> dict[str, Any]:
     return facts
 
 
-class _Asked(NamedTuple):
-    """A metric and a query, with their place among all."""
-
-    place: int
-    metric: BaseMetric
-    query: Query
+def _counted(uses: Sequence[WordUse]) -> Answer:
+    lost = [word for use in uses for word in use.lost]
+    n_used = sum(len(use.used) for use in uses)
+    return {"words_used": n_used, "words_lost": len(lost), "lost_words": lost or None}
 
 
 def _answer_all(
-    groups: Sequence[Sequence[_Asked]],
+    groups: Sequence[tuple[Query, _Metrics]],
     block: range,
     models: Sequence[WordEmbeddingModel],
     options: Mapping[str, Any],
     wanted: Wanted | None,
 ) -> list[tuple[int, int, Answer]]:
-    """Answer groups of one query each with a block of all models: place, model and answer."""
+    """Answer queries with a block of all models: place, model and answer."""
     answers = []
-    for group in groups:
-        known = {} if wanted else _at_once(group, models, options)
-        for each, (k, i) in itertools.product(group, enumerate(block)):
-            answer = known.get((each.place, k)) or answer_of(
-                each.metric, each.query, models[k], options, wanted
-            )
-            answers.append((each.place, i, answer))
+    for query, metrics in groups:
+        known = {} if wanted else _at_once(query, metrics, models, options)
+        for (place, metric), (k, i) in itertools.product(metrics.items(), enumerate(block)):
+            answer = known.get((place, k)) or answer_of(metric, query, models[k], options, wanted)
+            answers.append((place, i, answer))
     return answers
 
 
 def _at_once(
-    group: Sequence[_Asked], models: Sequence[WordEmbeddingModel], options: Mapping[str, Any]
+    query: Query,
+    metrics: _Metrics,
+    models: Sequence[WordEmbeddingModel],
+    options: Mapping[str, Any],
 ) -> dict[tuple[int, int], Answer]:
     """Score models that find the same words in one computation, one case of the weights per model.
 
     Only plain numbers: p-values, NaN scores and everything else is left to :func:`answer_of`.
     """
     answers: dict[tuple[int, int], Answer] = {}
-    plain = []
-    for each in group:
+    plain = {}
+    for place, metric in metrics.items():
         # Not inherited, because a subclass may have another formula.
-        if vars(type(each.metric)).get("scores_many_models") and each.metric.accepts(each.query):
-            own, lookup = each.metric._with_params(**options)
+        if vars(type(metric)).get("scores_many_models") and metric.accepts(query):
+            own, lookup = metric._with_params(**options)
             if not own._asks_more():
-                plain.append((each.place, own))
-    for members, embedded in embed_models(models, group[0].query, lookup) if plain else ():
-        lost = [word for part in embedded.sets for word in part.lost]
-        n_used = sum(map(len, embedded.sets))
-        words: dict[str, Any] = {
-            "words_used": n_used,
-            "words_lost": len(lost),
-            "lost_words": lost or None,
-        }
-        for place, metric in plain:
-            scores = metric._scores(embedded.targets, embedded.attributes).tolist()
+                plain[place] = own
+    for members, embedded in embed_models(models, query, lookup) if plain else ():
+        words = _counted(uses_of(embedded.sets))
+        for place, own in plain.items():
+            scores = own._scores(embedded.targets, embedded.attributes).tolist()
             for member, score in zip(members, scores, strict=True):
                 if score == score:
-                    answers[place, member] = Answer(score, **words)
+                    answers[place, member] = {"score": score, **words}
     return answers
 
 
@@ -197,17 +160,17 @@ def run_all(
     n_jobs = 1 if encodes else n_jobs  # the weights of an encoder are not sent to workers
     n_workers = joblib.effective_n_jobs(n_jobs)
     # Each query is looked up once for all metrics.
-    by_query: dict[Query, list[_Asked]] = {query: [] for _, query in asked}
+    by_query: dict[Query, dict[int, BaseMetric]] = defaultdict(dict)
+    for place, (metric, query) in enumerate(asked):
+        by_query[query][place] = metric
     sent = models
     if not encodes:
         sent, options = _prepared(metrics, list(by_query), models, options, n_workers)
-    for place, (metric, query) in enumerate(asked):
-        by_query[query].append(_Asked(place, metric, query))
     calls = (
         (groups, block, [sent[i] for i in block], options, wanted)
-        for block, groups in _blocks(len(models), list(by_query.values()), n_workers)
+        for block, groups in _blocks(len(models), list(by_query.items()), n_workers)
     )
-    answers = [[Answer(math.nan)] * len(models) for _ in asked]
+    answers: list[list[Answer]] = [[{}] * len(models) for _ in asked]
     label = ", ".join(metric.metric_short_name for metric in metrics)
     with progress_bar(len(models) * len(asked), label, "query", progress) as bar:
         for answered in call_all(_answer_all, calls, n_jobs):

@@ -333,7 +333,7 @@ def _rows(
         for query, scale, answer in zip(names, scales, of_model, strict=True):
             place = {"model_name": model, "query_name": query, "no_bias_value": scale.no_bias_value}
             low, high = scale.value_range
-            yield {**answer._asdict(), **place, "scale_min": low, "scale_max": high}
+            yield {**answer, **place, "scale_min": low, "scale_max": high}
 
 
 def layer_scores(
@@ -393,9 +393,10 @@ def layer_scores(
     return pd.concat(tables, ignore_index=True)
 
 
-def tidy_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Turn rows with the fields of an `Answer` and its place into a tidy table."""
-    frame = pd.DataFrame(list(rows), columns=COLUMNS)
+def tidy_frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Turn answers, with their places, into a tidy table."""
+    unknown = dict.fromkeys(COLUMNS)
+    frame = pd.DataFrame([unknown | row for row in rows], columns=COLUMNS)
     for column, separator in (("warnings", " | "), ("lost_words", ", ")):
         frame[column] = [None if each is None else separator.join(each) for each in frame[column]]
     frame = frame.astype({**dict.fromkeys(_NUMBERS, float), **dict.fromkeys(_COUNTS, "Int64")})
@@ -468,9 +469,9 @@ def _audited(
     from wefe.audit import score_warnings  # a slow import
 
     found: Sequence[object] = ()
-    if not math.isnan(answer.score):
+    if not math.isnan(answer["score"]):
         found = score_warnings(metric, query, model, **options)
-    return answer._replace(warnings=[*(answer.warnings or ()), *map(str, found)])
+    return answer | {"warnings": [*(answer.get("warnings") or ()), *map(str, found)]}
 
 
 def _fitting(

@@ -357,24 +357,25 @@ def bias_rows(
     for subject, (old, *new) in zip(subjects, answers, strict=True):
         for model, after in zip(models[1:], new, strict=True):
             errors, note = _compared(old, after)
-            start = ("bias", label, subject, model.name, old.score, after.score, *errors)
-            rows.append(Row(*start, n=old.words_used or 0, best_value=best, note=note))
+            start = ("bias", label, subject, model.name, old["score"], after["score"], *errors)
+            rows.append(Row(*start, n=old.get("words_used", 0), best_value=best, note=note))
     return rows
 
 
 def _compared(before: Answer, after: Answer) -> tuple[Errors, str]:
     """Return the standard errors of two answers, and what to know about them."""
     notes = [
-        f"{when}: {answer.nan_reason}"
+        f"{when}: {answer['nan_reason']}"
         for when, answer in (("before", before), ("after", after))
-        if answer.nan_reason
+        if "nan_reason" in answer
     ]
-    if before.words_lost and not notes:
-        notes.append(f"words left out because a model lacks them: {before.words_lost}")
-    errors, why = Errors(), before.interval_nan_reason or after.interval_nan_reason
-    if before.left_out and after.left_out:
-        errors = paired_errors(before.left_out, after.left_out)
-        if np.isnan(np.concatenate([*before.left_out, *after.left_out])).any():
+    if before.get("words_lost") and not notes:
+        notes.append(f"words left out because a model lacks them: {before['words_lost']}")
+    reasons = [answer.get("interval_nan_reason") for answer in (before, after)]
+    errors, why = Errors(), reasons[0] or reasons[1]
+    if "left_out" in before and "left_out" in after:
+        errors = paired_errors(before["left_out"], after["left_out"])
+        if np.isnan(np.concatenate([*before["left_out"], *after["left_out"]])).any():
             why = "without some words, the score is undefined"
     return errors, "; ".join(notes + [f"no standard error: {why}"] * bool(why))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +15,6 @@ import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
-from wefe._answers import Answer
 from wefe._checks import check_known
 from wefe._visible import html_table
 from wefe.aggregation import aggregated, heading_of
@@ -534,15 +532,15 @@ class StudyResults:
     def _row(self, task: Task, outcome: Outcome) -> dict[str, Any]:
         """Return a score with its interval and the warnings of its audit, its scale and place."""
         scale, model = self._scale(task), self._models[task.model]
-        row = Answer(math.nan, nan_reason=outcome.why)._asdict()
+        row: dict[str, Any] = {"nan_reason": outcome.why}
         place = task.model, *task.place.values()
         interval, warnings = (self._by_place.get((k, *place)) for k in ("interval", "warnings"))
         if outcome.value is not None:
-            row |= {"nan_reason": None, **outcome.value}
+            row = dict(outcome.value)
             if interval is not None:
                 row |= interval.value or {"interval_nan_reason": interval.why}
             if warnings is not None and warnings.value is not None:
-                row["warnings"] = [*(row["warnings"] or ()), *warnings.value["warnings"]]
+                row["warnings"] = [*(row.get("warnings") or ()), *warnings.value["warnings"]]
         return {
             **row,
             "model_name": task.model,

@@ -339,7 +339,7 @@ def _words_of(
 
 
 def _run_score(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
-    return answer_of(*place.asked(what), None)._asdict()
+    return answer_of(*place.asked(what), None)
 
 
 _INTERVAL = ("score_lower", "score_upper", "score_se", "interval_nan_reason")
@@ -353,7 +353,7 @@ def _run_interval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
         params["calculate_p_value"] = False
     wanted = Resampling(*what["bootstrap"])
     answer = answer_of(metric, query, model, params, wanted)
-    value = {name: getattr(answer, name) for name in _INTERVAL}
+    value = {name: answer.get(name) for name in _INTERVAL}
     try:
         evaluation = Evaluation(metric, query, model, params)
         found = resampled_distances(evaluation, wanted.n_bootstrap, wanted.seed)
