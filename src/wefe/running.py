@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -147,30 +149,23 @@ def measure(
     if type(n_bootstrap) is not int or n_bootstrap != 0:
         wanted = Resampling(n_bootstrap, confidence, bootstrap_random_state)
     asked = {name: list(dict.fromkeys(check_queries(own))) for name, own in sets.items()}
-    tasks = [
-        (query_set, metric, _fitting(metric, own, compared[0], generate_subqueries))
-        for query_set, own in asked.items()
-        for metric in instances
-    ]
-    runs = [(metric, query) for _, metric, fitting in tasks for query in fitting]
-    every = run_all(runs, compared, params, n_jobs, progress, wanted)
-    if audit:
-        every = [
-            [_audited(*each, *run, params) for each in zip(answers, compared, strict=True)]
-            for run, answers in zip(runs, every, strict=True)
-        ]
-    model_names = unique_labels([model.name for model in compared], "models")
+    runs, places = list[tuple[BaseMetric, Query]](), list[dict[str, Any]]()
+    for task, ((query_set, own), metric) in enumerate(itertools.product(asked.items(), instances)):
+        fitting = _fitting(metric, own, compared[0], generate_subqueries)
+        runs += [(metric, query) for query in fitting]
+        labels = unique_labels([query.query_name for query in fitting], "queries")
+        same = {"task": task, "query_set": query_set, "n_queries": len(own)}
+        for label, query in zip(labels, fitting, strict=True):
+            places.append({**same, "query_name": label, **facts_of(metric.scale(query, **params))})
+    names = unique_labels([model.name for model in compared], "models")
     rows: list[dict[str, Any]] = []
-    for query_set, metric, fitting in tasks:
-        same = {
-            "query_set": query_set,
-            "n_queries": len(asked[query_set]),
-            "metric": metric.scale(None, **params).label,
-        }
-        answers, every = every[: len(fitting)], every[len(fitting) :]
-        scales = [metric.scale(query, **params) for query in fitting]
-        rows += (same | row for row in _rows(answers, model_names, fitting, scales))
-    scores = tidy_frame(rows)
+    every = run_all(runs, compared, params, n_jobs, progress, wanted)
+    for run, place, answers in zip(runs, places, every, strict=True):
+        for i, answer in enumerate(answers):
+            rows.append({**place, "model": i, "model_name": names[i], **answer})
+            if audit:
+                rows[-1]["warnings"] = _audited(answer, *run, compared[i], params)
+    scores = tidy_frame(sorted(rows, key=itemgetter("task", "model")))
     _log(scores, with_lost_words=params.get("warn_not_found_words", False))
     return scores
 
@@ -321,21 +316,6 @@ def generate_subqueries_from_queries_list(
     return unique_queries(parts)
 
 
-def _rows(
-    answers: Sequence[Sequence[Answer]],
-    models: Sequence[str],
-    queries: Sequence[Query],
-    scales: Sequence[Scale],
-) -> Iterator[dict[str, Any]]:
-    """Yield rows of a tidy table from `answers`, by query and model."""
-    names = unique_labels([query.query_name for query in queries], "queries")
-    for model, of_model in zip(models, zip(*answers, strict=True), strict=True):
-        for query, scale, answer in zip(names, scales, of_model, strict=True):
-            place = {"model_name": model, "query_name": query, "no_bias_value": scale.no_bias_value}
-            low, high = scale.value_range
-            yield {**answer, **place, "scale_min": low, "scale_max": high}
-
-
 def layer_scores(
     metric: MetricLike,
     queries: Query | Sequence[Query],
@@ -391,6 +371,13 @@ def layer_scores(
         table.insert(2, "depth", table["layer"] / max(1, encoder.n_layers - 1))
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
+
+
+def facts_of(scale: Scale) -> dict[str, Any]:
+    """Return what a tidy table tells about a scale."""
+    low, high = scale.value_range
+    facts = {"no_bias_value": scale.no_bias_value, "scale_min": low, "scale_max": high}
+    return {"metric": scale.label, **facts}
 
 
 def tidy_frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -460,18 +447,17 @@ def _log(scores: pd.DataFrame, *, with_lost_words: bool) -> None:
 
 def _audited(
     answer: Answer,
-    model: WordEmbeddingModel,
     metric: BaseMetric,
     query: Query,
+    model: WordEmbeddingModel,
     options: Mapping[str, Any],
-) -> Answer:
-    """Add the warnings of the audit to a score that is not NaN."""
+) -> list[str]:
+    """Return the warnings of a score, with those of the audit if it is not NaN."""
     from wefe.audit import score_warnings  # a slow import
 
-    found: Sequence[object] = ()
-    if not math.isnan(answer["score"]):
-        found = score_warnings(metric, query, model, **options)
-    return answer | {"warnings": [*(answer.get("warnings") or ()), *map(str, found)]}
+    is_nan = math.isnan(answer["score"])
+    found = () if is_nan else score_warnings(metric, query, model, **options)
+    return [*(answer.get("warnings") or ()), *map(str, found)]
 
 
 def _fitting(

@@ -27,7 +27,7 @@ from wefe.ranking import (
     ranked,
     score_column,
 )
-from wefe.running import scores_matrix, tidy_frame
+from wefe.running import facts_of, scores_matrix, tidy_frame
 from wefe.study._explored import Explored, explored
 from wefe.study._export import Format, write_tables
 from wefe.study._plan import (
@@ -531,7 +531,7 @@ class StudyResults:
 
     def _row(self, task: Task, outcome: Outcome) -> dict[str, Any]:
         """Return a score with its interval and the warnings of its audit, its scale and place."""
-        scale, model = self._scale(task), self._models[task.model]
+        model = self._models[task.model]
         row: dict[str, Any] = {"nan_reason": outcome.why}
         place = task.model, *task.place.values()
         interval, warnings = (self._by_place.get((k, *place)) for k in ("interval", "warnings"))
@@ -543,6 +543,7 @@ class StudyResults:
                 row["warnings"] = [*(row.get("warnings") or ()), *warnings.value["warnings"]]
         return {
             **row,
+            **facts_of(self._scale(task)),
             "model_name": task.model,
             "base_model": model.base,
             "mitigation": model.mitigation,
@@ -550,9 +551,6 @@ class StudyResults:
             "metric": task.place["metric"],
             "query_set": task.place["query_set"],
             "n_queries": len(self._query_sets[task.place["query_set"]].queries),
-            "no_bias_value": scale.no_bias_value,
-            "scale_min": scale.value_range[0],
-            "scale_max": scale.value_range[1],
             **outcome.provenance,
             "identity": task.identity,
         }
