@@ -6,18 +6,18 @@ import copy
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from wefe._checks import as_seed, progress_bar
 from wefe._evaluation import Evaluation, call_all, in_memory, travelling
 from wefe.embeddings import UnanswerableError, embed_models
-from wefe.metrics._base import BaseMetric, result_of
+from wefe.metrics._base import BaseMetric, has_own_run_query, result_of
 from wefe.metrics._exchange import ALTERNATIVES
 from wefe.models._load import words_of
-from wefe.models._tables import ArrayVectors
+from wefe.models._tables import ArrayVectors, chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult, WordUse, uses_of
@@ -28,7 +28,6 @@ _MODELS_AT_ONCE = 32
 #: Finds out facts of an answer, such as its interval: `Resampling`, for example.
 Wanted: TypeAlias = Callable[[Evaluation], dict[str, Any]]
 
-T = TypeVar("T")
 #: The metrics of a query, by their place among all metrics and queries.
 _Metrics: TypeAlias = Mapping[int, BaseMetric]
 #: What is known of a score, by the columns of the tidy table.
@@ -98,18 +97,19 @@ def _counted(uses: Sequence[WordUse]) -> Answer:
 
 def _answer_all(
     groups: Sequence[tuple[Query, _Metrics]],
-    block: range,
     models: Sequence[WordEmbeddingModel],
     options: Mapping[str, Any],
     wanted: Wanted | None,
-) -> list[tuple[int, int, Answer]]:
-    """Answer queries with a block of all models: place, model and answer."""
-    answers = []
+) -> dict[int, list[Answer]]:
+    """Return the answers of models to queries, by the place of each metric and query."""
+    answers = {}
     for query, metrics in groups:
         known = {} if wanted else _at_once(query, metrics, models, options)
-        for (place, metric), (k, i) in itertools.product(metrics.items(), enumerate(block)):
-            answer = known.get((place, k)) or answer_of(metric, query, models[k], options, wanted)
-            answers.append((place, i, answer))
+        for place, metric in metrics.items():
+            answers[place] = [
+                known.get((place, i)) or answer_of(metric, query, model, options, wanted)
+                for i, model in enumerate(models)
+            ]
     return answers
 
 
@@ -163,20 +163,21 @@ def run_all(
     by_query: dict[Query, dict[int, BaseMetric]] = defaultdict(dict)
     for place, (metric, query) in enumerate(asked):
         by_query[query][place] = metric
-    sent = models
+    groups, sent = list(by_query.items()), models
     if not encodes:
         sent, options = _prepared(metrics, list(by_query), models, options, n_workers)
-    calls = (
-        (groups, block, [sent[i] for i in block], options, wanted)
-        for block, groups in _blocks(len(models), list(by_query.items()), n_workers)
-    )
-    answers: list[list[Answer]] = [[{}] * len(models) for _ in asked]
+    # Large calls for workers, else short ones, to show progress.
+    n_models = min(_MODELS_AT_ONCE, -(-len(models) // n_workers))
+    n_queries = 1 if n_workers == 1 else -(-len(groups) // -(-n_workers // len(models)))
+    parts = itertools.product(chunks(len(models), n_models), chunks(len(groups), n_queries))
+    calls = ((groups[some], sent[part], options, wanted) for part, some in parts)
+    answers: list[list[Answer]] = [[] for _ in asked]
     label = ", ".join(metric.metric_short_name for metric in metrics)
     with progress_bar(len(models) * len(asked), label, "query", progress) as bar:
         for answered in call_all(_answer_all, calls, n_jobs):
-            for place, i, answer in answered:
-                answers[place][i] = answer
-            bar.update(len(answered))
+            for place, own in answered.items():
+                answers[place] += own
+                bar.update(len(own))
     return answers
 
 
@@ -196,33 +197,18 @@ def _prepared(
     if n_workers == 1:
         return models, options
     options = travelling(options)
-    return [for_worker(metrics, queries, model, options) for model in models], options
+    return [_for_worker(metrics, queries, model, options) for model in models], options
 
 
-def _blocks(
-    n_models: int, queries: Sequence[T], n_workers: int
-) -> Iterator[tuple[range, Sequence[T]]]:
-    """Split models and queries into calls: large ones for workers, else short, to show progress."""
-    of_models = min(_MODELS_AT_ONCE, -(-n_models // n_workers))
-    of_queries = 1 if n_workers == 1 else -(-len(queries) // -(-n_workers // n_models))
-    for i in range(0, n_models, of_models):
-        for j in range(0, len(queries), of_queries):
-            yield range(n_models)[i : i + of_models], queries[j : j + of_queries]
-
-
-def for_worker(
+def _for_worker(
     metrics: Sequence[BaseMetric],
     queries: Sequence[Query],
     model: WordEmbeddingModel,
     options: Mapping[str, Any],
 ) -> WordEmbeddingModel:
     """Return the model to send to a worker, with only the necessary words of a mapped file."""
-    if model.held != "mapped":
-        return model
-    if model.use_subwords or not all(
-        type(metric).__module__.startswith("wefe.metrics.") and not metric.needs_vocabulary
-        for metric in metrics
-    ):
+    sees_model = any(each.needs_vocabulary or has_own_run_query(each) for each in metrics)
+    if model.held != "mapped" or model.use_subwords or sees_model:
         return in_memory(model)
     # Metrics of this package look up only the words of the query.
     asked = words_of(queries, model.vocab_prefix, options.get("preprocessors"))
