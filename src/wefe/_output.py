@@ -80,7 +80,7 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
         table.add_column(Text(_cut(heading, width)), justify=justify, no_wrap=True)
     for row in zip(*(column[1:] for column in columns[: len(widths)]), strict=True):
         table.add_row(*(Text(_cut(cell, width)) for cell, width in zip(row, widths, strict=True)))
-    lines = [line.rstrip() for line in _rendered(table).splitlines()]
+    lines = [line.rstrip() for line in _rendered(table, _UNLIMITED).splitlines()]
     left_out = [column[0] for column in columns[len(widths) :]]
     if left_out:
         text = (
@@ -142,20 +142,12 @@ def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
     return json.dumps(rows, indent=2, ensure_ascii=False, default=int)
 
 
-def tell(text: str) -> None:
-    """Print a text; a terminal gets lines that end between words."""
-    lines = visible(text, "\n").split("\n")
-    if sys.stdout.isatty():
-        width = min(_room(), _LONGEST_LINE)
-        lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in lines]
-    print("\n".join(lines))
-
-
-def say(text: str, style: str) -> None:
-    """Print a line, in colour on a terminal."""
+def tell(text: str, style: str = "") -> None:
+    """Print a text, in colour on a terminal, where lines end between words."""
     from rich.text import Text
 
-    print(_rendered(Text(visible(text, "\n"), style)).rstrip("\n"))
+    width = min(_room(), _LONGEST_LINE) if sys.stdout.isatty() else _UNLIMITED
+    print(_rendered(Text(visible(text, "\n"), style), width), end="")
 
 
 def say_undefined(scores: pd.DataFrame) -> None:
@@ -170,10 +162,10 @@ def say_undefined(scores: pd.DataFrame) -> None:
         print(_HINT, file=sys.stderr)
 
 
-def _rendered(what: Any) -> str:
+def _rendered(what: Any, width: int) -> str:
     from rich.console import Console
 
-    console = Console(file=sys.stdout, width=_UNLIMITED)
+    console = Console(file=sys.stdout, width=width)
     with console.capture() as captured:
         console.print(what)
     return captured.get()

@@ -16,7 +16,7 @@ import pandas as pd
 import wefe.audit as audits
 from wefe._checks import check_n_jobs, logger
 from wefe._files import atomic_file
-from wefe._output import Format, say, tell, write
+from wefe._output import Format, tell, write
 from wefe._visible import as_csv, plain, visible
 from wefe.audit import DirectionAudit, QueryAudit
 from wefe.audit._query import between_two_groups
@@ -164,7 +164,7 @@ def _print_notes(found: _Found) -> None:
     ]
     tell("\n".join(notes))
     text = f"\n{len(warned)} of {len(audited)} audits found warnings."
-    say(text, "yellow" if warned else "green")
+    tell(text, "yellow" if warned else "green")
 
 
 def _name_of(audit: QueryAudit | DirectionAudit) -> str:

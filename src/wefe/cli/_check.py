@@ -17,7 +17,7 @@ import pandas as pd
 import typer
 
 from wefe._checks import logger
-from wefe._output import Format, as_text, say, tell, write
+from wefe._output import Format, as_text, tell, write
 from wefe._visible import as_csv, one_line, visible, visible_data
 from wefe.cli import _options as opt
 from wefe.cli._run import INTERRUPTED, Stored
@@ -150,7 +150,7 @@ def _print(report: GateReport) -> None:
     colour, title = (
         ("green", "Nearest to the limits") if report.passed else ("red", "Not within limits")
     )
-    say(f"Bias gate {report.summary()}", colour)
+    tell(f"Bias gate {report.summary()}", colour)
     frame = report.short().rename(columns={"model_name": "model", "query_name": "query"})
     # Reasons are listed in full below.
     frame = frame.drop(columns="reason", errors="ignore")

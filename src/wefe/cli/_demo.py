@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from wefe._output import Format, as_text, say, tell, write
+from wefe._output import Format, as_text, tell, write
 from wefe.aggregation import aggregate
 from wefe.cli import _options as opt
 from wefe.datasets import (
@@ -165,7 +165,7 @@ def replicate(
     if len(named) < len(entries):
         raise ValueError("two models have the same name. Give each its own: --model NAME=FILE.")
     found = run(name, named or None, folder=folder, n_jobs=n_jobs)
-    say(f"{found.paper['title']} ({found.paper['reference']})", "bold")
+    tell(f"{found.paper['title']} ({found.paper['reference']})", "bold")
     tell("".join(f"Note: {note}\n" for note in found.notes))
     write("table", [(title, table.reset_index()) for title, table in found.tables.items()], {})
     counted = ", ".join(f"{verdict} {n}" for verdict, n in found.verdicts().items())
@@ -178,7 +178,7 @@ def replicate(
 
 def _print_list() -> None:
     for name, paper in list_replications().iterrows():
-        say(f"{name}: {paper['title']}", "bold")
+        tell(f"{name}: {paper['title']}", "bold")
         tell(f"  {paper['reference']}\n  Shows {paper['shows']}.")
         for model, where in paper["models"].items():
             tell(f"  Original model {model}: {where}")
@@ -233,7 +233,7 @@ def _show(queries: list[Query], format: Format) -> None:
     sets = dict.fromkeys(itertools.chain(*sides))
     if format == "table":
         for name, words in sets:
-            say(f"{name} ({len(words)} words)", "bold")
+            tell(f"{name} ({len(words)} words)", "bold")
             tell(f"  {', '.join(words)}\n")
         print("Queries", *(query.query_name for query in queries), sep="\n  ")
         return

@@ -17,7 +17,6 @@ from wefe._output import (
     Format,
     interval_text,
     others_used,
-    say,
     say_undefined,
     tables_of_scores,
     tell,
@@ -274,7 +273,7 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
     if ranking.isna().all().any():
         is_ranked = ranking.notna().all(axis=1)
         remedy = ", or use --missing models" * (not is_ranked.any())
-        say(
+        tell(
             "Blank: no query was answered by all models. Leave out the model that lacks "
             f"words{remedy}.",
             "yellow",
@@ -285,7 +284,7 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
     n_first = (compared == 1).sum(axis=1)
     if n:
         best = ", ".join(n_first.index[n_first == n_first.max()])
-        say(f"{best}: least bias measured in {n_first.max()} of {n} rankings.", "green")
+        tell(f"{best}: least bias measured in {n_first.max()} of {n} rankings.", "green")
 
 
 def _comparison(results: StudyResults) -> pd.DataFrame:

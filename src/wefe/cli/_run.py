@@ -17,7 +17,7 @@ import typer
 
 from wefe._checks import check_choice, import_library
 from wefe._files import atomic_file
-from wefe._output import Format, as_text, interval_text, say, tell, write
+from wefe._output import Format, as_text, interval_text, tell, write
 from wefe._visible import count, visible
 from wefe.cli import _options as opt
 from wefe.integrations.exports import CardFormat, write_cards
@@ -168,7 +168,7 @@ def run(
     _print_results(found)
     for task, outcome in found.of_kind("silhouette"):
         if why := (outcome.value or {}).get("nan_reason"):
-            say(f"no silhouette: {', '.join([task.model, *task.place.values()])}: {why}", "yellow")
+            tell(f"no silhouette: {', '.join([task.model, *task.place.values()])}: {why}", "yellow")
     computed = f"{found.run['n_computed']:,} computed in {found.run['seconds']:.1f} s"
     tell(f"\n{count(len(found.plan.tasks), 'task')}, {computed}: {where}")
     outputs.write(found, report)
