@@ -9,7 +9,7 @@ import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import starmap
+from itertools import product, starmap
 from typing import Any, Literal, TypeAlias
 
 import pandas as pd
@@ -71,7 +71,7 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
         frame = frame.rename_axis("").reset_index()
     columns = [_column(str(name), frame.iloc[:, i]) for i, name in enumerate(frame)]
     is_number = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
-    wide = [min(max(map(cell_len, column)), _LONGEST_TEXT) for column in columns]
+    wide = [max(map(cell_len, column)) for column in columns]
     widths = _fitting(wide, is_number, _room())
     # Drop the columns that do not fit.
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
@@ -229,18 +229,14 @@ def _room() -> int:
 
 
 def _fitting(wide: list[int], is_number: list[bool], room: int) -> list[int]:
-    """Return the widths of the first columns that fit; the widest texts are cut first."""
-    least = [
-        width if is_one else min(width, _SHORTEST_TEXT)
-        for width, is_one in zip(wide, is_number, strict=True)
-    ]
-    n = len(wide)
-    while n > 1 and sum(least[:n]) + _GAP * (n - 1) > room:
-        n -= 1
-    widths = wide[:n]
-    while sum(widths) + _GAP * (n - 1) > room and widths != least[:n]:
-        spare = [width - low for width, low in zip(widths, least, strict=False)]
-        widths[widths.index(max(w for w, more in zip(widths, spare, strict=True) if more))] -= 1
+    """Return the widths of the first columns that fit; long texts are cut to the same length."""
+    widths: list[int] = []
+    lengths = range(_LONGEST_TEXT, _SHORTEST_TEXT - 1, -1)
+    for n, length in product(range(len(wide), 0, -1), lengths):
+        columns = zip(wide[:n], is_number, strict=False)
+        widths = [width if is_one else min(width, length) for width, is_one in columns]
+        if sum(widths) + _GAP * (n - 1) <= room:
+            break
     return widths
 
 
