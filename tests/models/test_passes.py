@@ -7,7 +7,6 @@ from wefe import WordEmbeddingModel, convert, load
 from wefe.models import _passes
 from wefe.models._passes import (
     most_associated,
-    neighbors_of,
     plain_rows,
     vocabulary_blocks,
     vocabulary_cosines,
@@ -63,7 +62,7 @@ def test_a_pass_does_not_read_a_mapped_model_into_memory(tmp_path, block_numbers
 def test_a_model_opened_for_some_words_is_refused(tmp_path):
     model_of(vectors()).save(tmp_path / "m.txt")
     some = load(tmp_path / "m.txt", words=["w1", "w2"])
-    for use in (vocabulary_cosines, neighbors_of, WordEmbeddingModel.most_similar):
+    for use in (vocabulary_cosines, WordEmbeddingModel.most_similar):
         with pytest.raises(ValueError, match="m was opened for 2 words only"):
             use(some, ["w1"])
     with pytest.raises(ValueError, match="m was opened for 2 words only"):

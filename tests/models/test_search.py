@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from model_files import at_most
 
-from wefe import convert
 from wefe.models import WordEmbeddingModel
 from wefe.models import _search as module
-from wefe.models._passes import neighbors_of
 from wefe.models._search import nearest_neighbors, search
 from wefe.models._tables import unchecked_table
 
@@ -153,7 +151,6 @@ def test_words_built_of_subwords_have_neighbours(gensim_model):
     trained = gensim_model("FastText").wv
     model = WordEmbeddingModel(trained, use_subwords=True)
     assert_same_words(model.most_similar("readers"), trained.most_similar("readers"))
-    assert len(neighbors_of(model, ["readers", "math"], 4)) == 8
     with pytest.raises(KeyError, match="readers"):
         WordEmbeddingModel(trained).most_similar("readers")
 
@@ -182,7 +179,6 @@ most_similar = WordEmbeddingModel.most_similar
         (most_similar, {"positive": "qwerty"}, KeyError, "'qwerty' .* toy"),
         (most_similar, {"positive": "she", "negative": "she"}, ValueError, "the sum"),
         (most_similar, {"positive": "zero"}, ValueError, "'zero'"),
-        (neighbors_of, {"words": ["she"], "k": 13}, ValueError, "k=13 .* 12 neighbours"),
     ],
 )
 def test_wrong_arguments_are_named(toy_model, function, arguments, error, culprit):
@@ -192,16 +188,3 @@ def test_wrong_arguments_are_named(toy_model, function, arguments, error, culpri
         model, arguments = SIX, {"queries": SIX[:2], "k": 2} | arguments
     with pytest.raises(error, match=culprit):
         function(model, **arguments)
-
-
-def test_neighbors_of_is_a_table_of_most_similar(packaged_model, tmp_path):
-    words = ["nurse", "Adam", "nurse", "Catholic_priest"]
-    table = neighbors_of(packaged_model, words, k=6)
-    assert table["word"].tolist() == [word for word in words for _ in range(6)]
-    assert table["rank"].tolist() == [1, 2, 3, 4, 5, 6] * 4
-    near = [pair for word in words for pair in packaged_model.most_similar(word, topn=6)]
-    assert table["neighbor"].tolist() == [word for word, _ in near]
-    np.testing.assert_allclose(table["cosine"], [cosine for _, cosine in near], atol=1e-7)
-    mapped = convert(packaged_model, tmp_path / "m.safetensors")
-    assert neighbors_of(mapped, words, k=6).equals(table)
-    assert mapped.held == "mapped"

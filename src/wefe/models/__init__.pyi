@@ -2,7 +2,6 @@ from ._load import convert as convert
 from ._load import load as load
 from ._load import load_test_model as load_test_model
 from ._load import load_weat_w2v as load_weat_w2v
-from ._passes import neighbors_of as neighbors_of
 from ._search import nearest_neighbors as nearest_neighbors
 from ._tables import ArrayVectors as ArrayVectors
 from ._tables import UnreadWordError as UnreadWordError

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_positive_int, check_word_set
-from wefe.models._search import complete, no_direction, search, with_lengths
-from wefe.models._search import directions as unit_vectors
+from wefe.models._search import with_lengths
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-
-if TYPE_CHECKING:
-    import pandas as pd
+from wefe.models._word_embedding_model import WordEmbeddingModel
 
 # Numbers of a block: some MB.
 _BLOCK_NUMBERS = 1 << 20
@@ -121,58 +116,3 @@ def forms(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
     """Return words as the vocabulary of a model writes them, with its prefix."""
     prefix = model.vocab_prefix or ""
     return [prefix + word for word in words]
-
-
-def neighbors_of(
-    model: WordEmbeddingModel, words: Sequence[str], k: int = 10, *, approximate: bool = False
-) -> pd.DataFrame:
-    """Find the nearest neighbours of several words at once.
-
-    Parameters
-    ----------
-    model : WordEmbeddingModel
-        A model with its whole vocabulary.
-    words : sequence of str
-        Words of the model, written as in its vocabulary.
-    k, approximate : optional
-        As in :func:`nearest_neighbors`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One line per neighbour, `k` for each word, with the columns ``word``, ``rank`` (from 1),
-        ``neighbor`` and ``cosine`` (in [-1, 1]). No word is its own neighbour.
-
-    Raises
-    ------
-    KeyError, ValueError
-        If the model lacks a word; or a vector has no direction or fewer than `k` neighbours.
-
-    Examples
-    --------
-    >>> from wefe import load_test_model
-    >>> neighbors_of(load_test_model(), ["nurse", "pilot"], k=1)
-        word  rank neighbor    cosine
-    0  nurse     1   nurses  0.925204
-    1  pilot     1   pilots  0.841789
-    """
-    import pandas as pd
-
-    check_model(model)
-    table = model.whole_table("neighbors_of")
-    words = check_word_set("words", words)
-    queries = model.get_vectors(words)
-    directed = unit_vectors(queries)[1]
-    if not directed.all():
-        raise ValueError(no_direction(f"the vector of {words[directed.argmin()]!r}"))
-    exclude = [[model.vocab[word]] if word in model.vocab else [] for word in words]
-    k, approximate = check_positive_int("k", k), check_bool("approximate", approximate)
-    rows, cosines = search(table, queries, k, exclude, approximate=approximate)
-    return pd.DataFrame(
-        {
-            "word": np.repeat(np.array(words, dtype=object), k),
-            "rank": np.tile(np.arange(1, k + 1), len(words)),
-            "neighbor": table.words_at(complete(rows).ravel()),
-            "cosine": cosines.ravel(),
-        }
-    )

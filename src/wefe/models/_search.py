@@ -103,7 +103,13 @@ def nearest_neighbors(
             )
         banned = own[:, np.newaxis]
     rows, cosines = search(table, array, k, banned, approximate=approximate)
-    return complete(rows), cosines
+    short = (rows < 0).any(axis=1)
+    if short.any():
+        query = int(short.argmax())
+        raise ValueError(
+            f"k={k} is more than the {(rows[query] >= 0).sum()} neighbours that query {query} has."
+        )
+    return rows, cosines
 
 
 def search(
@@ -239,16 +245,6 @@ def _look_up(
     rows[of_query[pair], place] = -1
     if ((rows >= 0).sum(axis=1) < k).any():
         return _scan(table, n_words, units, k, of_query, banned)
-    return rows
-
-
-def complete(rows: Rows) -> Rows:
-    short = (rows < 0).any(axis=1)
-    if short.any():
-        query, k = int(short.argmax()), rows.shape[1]
-        raise ValueError(
-            f"k={k} is more than the {(rows[query] >= 0).sum()} neighbours that query {query} has."
-        )
     return rows
 
 

@@ -323,7 +323,7 @@ class WordEmbeddingModel:
     ) -> list[tuple[str, float]]:
         """Find the words nearest to some words and far from others, like gensim's method.
 
-        Use :func:`wefe.models.neighbors_of` for many words at once.
+        :func:`wefe.models.nearest_neighbors` searches for many vectors at once.
 
         Parameters
         ----------
