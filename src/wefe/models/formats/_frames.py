@@ -75,8 +75,10 @@ class FrameLayout:
         self.word = words[0]
         self.dim = len(_as_vector(frame.iloc[0, lists[0]])) if lists else len(self.vectors)
 
-    def read(self, frame: Any) -> Block:
-        words = frame.index if self.word < 0 else frame.iloc[:, self.word]
+    def words(self, frame: Any) -> Any:
+        return frame.index if self.word < 0 else frame.iloc[:, self.word]
+
+    def read(self, frame: Any, skip: bool = False) -> Block:
         numbers = frame.iloc[:, self.vectors]
         if self.is_list:
             values = numbers.iloc[:, 0].tolist()
@@ -84,8 +86,8 @@ class FrameLayout:
             dtype = np.result_type(*map(_floating, numbers.dtypes))
             values = numbers.to_numpy(dtype=dtype, na_value=np.nan)
         # As objects, so that a category is one string however many rows have it.
-        words = words.astype(object).tolist()
-        return stack(self.label, words, values, self.dim)
+        words = self.words(frame).astype(object).tolist()
+        return stack(self.label, words, values, self.dim, skip)
 
 
 def stack(
@@ -265,11 +267,10 @@ class ParquetSource(VectorSource):
             file = self._open()
             self.n_words = file.metadata.num_rows
             head = next(file.iter_batches(100), file.schema_arrow.empty_table()).to_pandas()
-            layout = FrameLayout(self.label, head)
-            self.dim, self._is_list = layout.dim, layout.is_list
+            self._layout = layout = FrameLayout(self.label, head)
+            self.dim = layout.dim
             index = head.index.name or "__index_level_0__"
             self._word = index if layout.word < 0 else head.columns[layout.word]
-            self._numbers = [head.columns[place] for place in layout.vectors]
             # Equal numbers take next to nothing in the file. (pyarrow knows more of each column,
             # but to ask for it ends the process if the file is damaged.)
             groups = map(file.metadata.row_group, range(file.num_row_groups))
@@ -308,23 +309,14 @@ class ParquetSource(VectorSource):
     def _read(self, batch: Any, wanted: frozenset[str] | None) -> Block:
         import pyarrow.compute as pc
 
-        column = batch.column(self._word)
+        place = batch.schema.get_field_index(self._word)
+        words = batch.column(place)
         # A long word that many rows have is held once until here.
-        if (pc.max(pc.binary_length(column.dictionary)).as_py() or 0) > MAX_WORD_BYTES:
+        if (pc.max(pc.binary_length(words.dictionary)).as_py() or 0) > MAX_WORD_BYTES:
             raise ValueError(f"a word has more than {MAX_WORD_BYTES:,} bytes")
-        words = column.to_numpy(zero_copy_only=False)
+        frame = batch.set_column(place, self._word, words.dictionary_decode()).to_pandas()
         if wanted is not None:
-            rows = np.flatnonzero([word in wanted for word in words])
-            words, batch = words[rows], batch.take(rows)
-        columns = [batch.column(name) for name in self._numbers]
-        values: Any = columns[0]
-        if not self._is_list:
-            values = np.column_stack([each.to_numpy(zero_copy_only=False) for each in columns])
-        elif pc.list_value_length(values).unique().to_pylist() == [self.dim]:
-            values = values.flatten().to_numpy(zero_copy_only=False).reshape(-1, self.dim)
-        else:
-            values = values.to_numpy(zero_copy_only=False)
-        skip = self.reading.on_error == "skip"
-        block = stack(self.label, words, values, self.dim, skip)
-        self.n_skipped += len(words) - len(block[0])
+            frame = frame[self._layout.words(frame).isin(wanted)]
+        block = self._layout.read(frame, self.reading.on_error == "skip")
+        self.n_skipped += len(frame) - len(block[0])
         return block
