@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_choice, check_given, found, logger
-from wefe.models._tables import ArrayVectors, VectorTable, unchecked_table
+from wefe.models._tables import ArrayVectors, VectorTable, number, unchecked_table
 from wefe.models._types import Block, FloatArray, Held, Lowercase, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._native import StoredDtype, open_safetensors, write_native
@@ -388,7 +388,7 @@ class Opened:
         every_place: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
         for words, vectors in self.blocks(requested):
             start = len(index)
-            places = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.intp)
+            places, new = number(index, words)
             every_place.append(places)
             if start == 0:
                 every = every.astype(vectors.dtype)
@@ -399,8 +399,7 @@ class Opened:
             if self.reading.lowercase == "mean":
                 np.add.at(every, places, vectors)
             else:
-                new, first = np.unique(places, return_index=True)
-                every[start : len(index)] = vectors[first[new >= start]]
+                every[start : len(index)] = vectors[new]
         every.resize((len(index), self.source.dim), refcheck=False)
         n_times = np.bincount(np.concatenate(every_place))
         if self.reading.lowercase == "mean":

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import mmap
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_sequence, found, logger
 from wefe.models._types import CHUNK_ROWS, Block, FloatArray, Held
+
+T = TypeVar("T")
 
 #: Which rows are wanted: a slice without step, or row numbers.
 RowsLike: TypeAlias = slice | Sequence[int] | npt.NDArray[np.integer[Any]]
@@ -118,14 +121,9 @@ class VectorTable(ABC):
             Their vectors.
         """
         index = self.key_to_index
-        if hasattr(index, "words"):
-            # Rows 0, 1, 2, ...: a vocabulary in a file need not be read as a whole.
-            for part in chunks(len(index), CHUNK_ROWS):
-                yield index.words(part.start, part.stop), self.rows(part)
-            return
-        words, rows = list(index), np.fromiter(index.values(), dtype=np.intp, count=len(index))
-        for part in chunks(len(words), CHUNK_ROWS):
-            yield words[part], self.rows(rows[part])
+        words, rows = iter(index), np.fromiter(index.values(), dtype=np.intp, count=len(index))
+        for part in chunks(len(rows), CHUNK_ROWS):
+            yield list(itertools.islice(words, CHUNK_ROWS)), self.rows(rows[part])
 
     def words_at(self, rows: npt.NDArray[np.integer[Any]]) -> list[str]:
         """Return the words of some rows.
@@ -441,6 +439,16 @@ def is_mapped(array: Any) -> bool:
             return True
         array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
     return False
+
+
+def number(
+    index: dict[T, int], words: Iterable[T]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Give new words the next numbers; return the numbers of all, and where each new one is."""
+    n_before = len(index)
+    numbers = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.intp)
+    unique, first = np.unique(numbers, return_index=True)
+    return numbers, first[unique >= n_before]
 
 
 def chunks(n: int, size: int) -> Iterator[slice]:

@@ -17,9 +17,9 @@ import functools
 import hashlib
 import itertools
 from array import array
-from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import ItemsView, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ import numpy.typing as npt
 from wefe._checks import logger
 from wefe._files import atomic_file
 from wefe.models._file_array import FileArray
-from wefe.models._tables import RowVectors, chunks
+from wefe.models._tables import RowVectors, chunks, number
 from wefe.models._types import FloatArray
 from wefe.models.formats._safetensors import Tensor, header_of, read_header
 from wefe.models.formats._source import (
@@ -50,7 +50,7 @@ def _hash(word: bytes) -> int:
 
 
 class FileVocabulary(Mapping[str, int]):
-    """The vocabulary of a native file; no dict is built unless `items` or `values` is asked for."""
+    """The vocabulary of a native file; no dict is built."""
 
     def __init__(self, label: str, letters: Any, starts: Any, hashes: Any, rows: Any) -> None:
         self._label = label
@@ -103,8 +103,8 @@ class FileVocabulary(Mapping[str, int]):
     def items(self) -> ItemsView[str, int]:
         return _Items(self)
 
-    def values(self) -> ValuesView[int]:
-        return dict(_Items(self)).values()
+    def values(self) -> range:  # type: ignore[override]
+        return range(len(self))
 
     def _text(self, start: int, stop: int) -> str:
         with naming_errors(self._label, "vocabulary in UTF-8"):
@@ -193,71 +193,49 @@ def write_native(path: str | Path, task: Writing) -> None:
     A repeated word keeps its first vector. Dtypes other than float16 and int8 become float32. int8
     divides each vector by 1/127 of its largest absolute number and rounds.
     """
+    dtype = np.dtype(_DTYPES.get(np.dtype(task.dtype).name, "<f4"))
+    index: dict[bytes, int] = {}
+    scale, n_words = array("f"), 0
     with atomic_file(path) as file:
-        writer = _NativeWriter(file, task.dim, _DTYPES.get(np.dtype(task.dtype).name, "<f4"))
-        for words, vectors in task.shown(path):
-            writer.add(words, vectors)
-        writer.finish({"format": "wefe", "version": "1", "name": task.name})
-
-
-class _NativeWriter:
-    """Collects the vocabulary while the vectors are written."""
-
-    def __init__(self, file: BinaryIO, dim: int, dtype: str) -> None:
-        self._file, self._dim, self._dtype = file, dim, np.dtype(dtype)
-        self._letters = bytearray()
-        self._starts, self._hashes, self._scale = array("Q", [0]), array("Q"), array("f")
-        self._seen: set[bytes] = set()
-        self._n_repeated = 0
         file.seek(_HEADER_BYTES)
+        for words, vectors in task.shown(path):
+            n_words += len(words)
+            _, new = number(index, (word.encode() for word in words))
+            words, vectors = [words[row] for row in new], vectors[new]
+            if dtype == np.int8:
+                vectors, factors = _quantized(cast_finite(words, vectors, np.float32))
+                scale.extend(factors.tolist())
+            file.write(cast_finite(words, vectors, dtype).tobytes())
+        if n_words > len(index):
+            logger.warning("%d words occur twice; the first vector is kept", n_words - len(index))
+        parts = _vocabulary(list(index))
+        if scale:
+            parts = {"scale": np.array(scale, "<f4"), **parts}
+        # Of the vectors, which are there already, only the shape is needed.
+        vectors = np.broadcast_to(np.zeros((), dtype), (len(index), task.dim))
+        metadata = {"format": "wefe", "version": "1", "name": task.name}
+        header = header_of({"embeddings": vectors, **parts}, metadata, _HEADER_BYTES)
+        for part in parts.values():
+            file.write(part.tobytes())
+        file.seek(0)
+        file.write(header)
 
-    def add(self, words: list[str], vectors: FloatArray) -> None:
-        new = []
-        for row, word in enumerate(words):
-            try:
-                encoded = word.encode("utf-8")
-            except UnicodeEncodeError:
-                raise ValueError(f"the word {word!r} cannot be written in UTF-8.") from None
-            if encoded not in self._seen:
-                self._seen.add(encoded)
-                new.append(row)
-                self._letters += encoded + b"\n"
-                self._starts.append(len(self._letters))
-                self._hashes.append(_hash(encoded))
-        self._n_repeated += len(words) - len(new)
-        pack = self._quantized if self._dtype == np.int8 else self._as_floats
-        self._file.write(pack([words[row] for row in new], vectors[new]).tobytes())
 
-    def _as_floats(self, words: list[str], vectors: FloatArray) -> npt.NDArray[Any]:
-        return cast_finite(words, vectors, self._dtype)
+def _quantized(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return multiples of the scale of each vector, and the scales."""
+    scale = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
+    # A vector of zeros stays one.
+    quotients = np.rint(vectors / np.where(scale == 0, np.inf, scale)[:, None])
+    return quotients.clip(-127, 127), scale
 
-    def _quantized(self, words: list[str], vectors: FloatArray) -> npt.NDArray[Any]:
-        largest = np.abs(cast_finite(words, vectors, np.float32)).max(axis=1, initial=0)
-        scale = largest / np.float32(127)
-        self._scale.extend(scale.tolist())
-        # A vector of zeros stays one.
-        scale[scale == 0] = np.inf
-        quotients: npt.NDArray[Any] = np.rint(vectors / scale[:, None])
-        return quotients.clip(-127, 127).astype(np.int8)
 
-    def finish(self, metadata: dict[str, str]) -> None:
-        """Write the vocabulary and the header."""
-        if self._n_repeated:
-            logger.warning("%d words occur twice; the first vector is kept", self._n_repeated)
-        hashes, scale = np.array(self._hashes, dtype="<u8"), np.array(self._scale, dtype="<f4")
-        order = np.argsort(hashes, kind="stable")
-        tensors = {
-            "embeddings": np.broadcast_to(np.zeros((), self._dtype), (len(order), self._dim)),
-            **({"scale": scale} if scale.size else {}),
-            "vocabulary": np.frombuffer(self._letters, np.uint8)[:-1],
-            "vocabulary.starts": np.array(self._starts, dtype="<u8"),
-            "vocabulary.hashes": hashes[order],
-            "vocabulary.rows": order.astype("<u4"),
-        }
-        header = header_of(tensors, metadata, _HEADER_BYTES)
-        self._file.seek(_HEADER_BYTES + tensors.pop("embeddings").nbytes)
-        for part in tensors.values():
-            self._file.write(part.tobytes())
-        self._file.truncate()
-        self._file.seek(0)
-        self._file.write(header)
+def _vocabulary(words: list[bytes]) -> dict[str, npt.NDArray[Any]]:
+    hashes = np.fromiter(map(_hash, words), "<u8", len(words))
+    order = np.argsort(hashes, kind="stable")
+    ends = np.cumsum(np.fromiter(map(len, words), "<u8", len(words)) + 1)
+    return {
+        "vocabulary": np.frombuffer(b"\n".join(words), np.uint8),
+        "vocabulary.starts": np.append(np.uint64(0), ends),
+        "vocabulary.hashes": hashes[order],
+        "vocabulary.rows": order.astype("<u4"),
+    }

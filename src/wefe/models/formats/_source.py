@@ -29,7 +29,7 @@ from wefe._checks import (
     logger,
 )
 from wefe.models._file_array import FileArray
-from wefe.models._tables import RowVectors, VectorTable, as_table, unchecked_table
+from wefe.models._tables import RowVectors, VectorTable, as_table, number, unchecked_table
 from wefe.models._types import Block, Lowercase, Subwords
 from wefe.models.formats._registry import HEAD_BYTES
 
@@ -342,18 +342,16 @@ def table_source(
     name: str,
 ) -> TableSource:
     """Make a source of words and rows; a repeated word keeps its first row."""
-    first: dict[str, int] = {}
-    for row, word in enumerate(words):
-        if not isinstance(word, str):
-            raise TypeError(f"{label}: the vocabulary must hold strings; got {found(word)}.")
-        # A plain string, also where an array of words holds numpy's.
-        first.setdefault(str(word), row)
-    if n_more := len(words) - len(first):
+    if wrong := [word for word in words if not isinstance(word, str)]:
+        raise TypeError(f"{label}: the vocabulary must hold strings; got {found(wrong[0])}.")
+    index: dict[str, int] = {}
+    # Plain strings, also where an array of words holds numpy's.
+    _, new = number(index, map(str, words))
+    if n_more := len(words) - len(new):
         logger.warning("%s has %d words twice; the first vector of each is kept", label, n_more)
-        vectors = vectors[list(first.values())]
-        first = dict(zip(first, range(len(first)), strict=True))
+        vectors = vectors[new]
     in_file = isinstance(vectors, FileArray)
-    table = RowVectors(first, vectors) if in_file else unchecked_table(first, vectors)
+    table = RowVectors(index, vectors) if in_file else unchecked_table(index, vectors)
     return TableSource(table, label, name)
 
 
