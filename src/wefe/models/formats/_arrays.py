@@ -10,7 +10,7 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any, BinaryIO, ClassVar, TypeAlias
+from typing import IO, Any, BinaryIO, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +32,6 @@ from wefe.models.formats._source import (
 # numpy refuses longer headers as well.
 _MAX_HEADER_BYTES = 1 << 14
 
-# The shape and dtype of each array of an archive.
-_Headers: TypeAlias = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
-
 
 def open_npy(path: Path, reading: Reading) -> TableSource:
     """Open a matrix and its words; rows are read when they are used.
@@ -49,58 +46,47 @@ def open_npy(path: Path, reading: Reading) -> TableSource:
 
 
 def open_array(path: Path, reading: Reading) -> Any:
-    label = str(path)
-    file = OpenFile(path)
+    label, file = str(path), OpenFile(path)
     with file.opened() as header:
-        shape, fortran, dtype, offset = _read_header(header, file.size, label)
-    if dtype.hasobject or fortran or not shape:
-        return _load(path, label, reading, dtype)
-    return FileArray(file, offset, shape, dtype)
+        shape, fortran, dtype, offset = _read_header(header, file.size, label, reading)
+    if not (dtype.hasobject or fortran or not shape):
+        return FileArray(file, offset, shape, dtype)
+    with naming_errors(label, "array of numpy's"):
+        return np.load(path, allow_pickle=reading.trust_pickle)
 
 
 def open_npz(path: Path, reading: Reading) -> TableSource:
     """Read an archive of a 2-d floating-point array and a 1-d array of words, of any names."""
-    label, headers = str(path), _headers(path)
-    shapes = [(name, len(shape), dtype.kind) for name, (shape, dtype) in headers.items()]
-    matrices = [name for name, n_dims, kind in shapes if n_dims == 2 and kind == "f"]
-    texts = [name for name, n_dims, kind in shapes if n_dims == 1 and kind in "UO"]
-    if len(matrices) != 1 or len(texts) > 1:
-        raise ValueError(
-            f"{label}: expected one 2-d array of floats and one of words, found {headers}."
-        )
-    vectors, *words = (
-        _load(path, f"{label}, array {name!r}", reading, headers[name][1], name)
-        for name in (*matrices, *texts)
-    )
-    vocabulary = reading.vocabulary
-    if vocabulary is None and words:
-        with naming_errors(label, "archive with words"):
-            vocabulary = words[0].tolist()
-    return _join(path, vectors, vocabulary)
-
-
-def _headers(path: Path) -> _Headers:
-    label, headers = str(path), {}
+    label, vocabulary = str(path), reading.vocabulary
     with naming_errors(label, "archive"), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         # A member is never read beyond what it promises.
         check_budget(label, sum(member.file_size for member in members), path.stat().st_size)
         for member in members:
-            name = member.filename.removesuffix(".npy")
             with archive.open(member) as file:
-                where = f"{label}, array {name!r}"
-                shape, _, dtype, _ = _read_header(file, member.file_size, where)
-            headers[name] = shape, dtype
-    return headers
-
-
-# ---- Arrays ------------------------------------------------------------------------------------
+                where = f"{label}, array {member.filename!r}"
+                _read_header(file, member.file_size, where, reading)
+    with naming_errors(label, "archive"), np.load(path, allow_pickle=reading.trust_pickle) as read:
+        arrays = dict(read)
+        matrices = [each for each in arrays.values() if each.ndim == 2 and each.dtype.kind == "f"]
+        texts = [each for each in arrays.values() if each.ndim == 1 and each.dtype.kind in "UO"]
+        if len(matrices) != 1 or len(texts) > 1:
+            found = {name: (each.shape, each.dtype) for name, each in arrays.items()}
+            raise ValueError(
+                f"{label}: expected one 2-d array of floats and one of words, found {found}."
+            )
+        if vocabulary is None and texts:
+            vocabulary = texts[0].tolist()
+    return _join(path, matrices[0], vocabulary)
 
 
 def _read_header(
-    file: IO[bytes], size: int, label: str
+    file: IO[bytes], size: int, label: str, reading: Reading
 ) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Return shape, order, dtype and start of an array that fills the rest of `size` bytes."""
+    """Return shape, order, dtype and start of an array that fills the rest of `size` bytes.
+
+    Objects, which are a pickle, are refused unless the user trusts it.
+    """
     # numpy makes room for as many bytes as a header says that it has.
     head = io.BytesIO(file.read(_MAX_HEADER_BYTES))
     with naming_errors(label, "array of numpy's"):
@@ -112,28 +98,12 @@ def _read_header(
         promised, there = math.prod(shape) * dtype.itemsize, size - head.tell()
         if not dtype.hasobject and (min(shape, default=0) < 0 or promised != there):
             raise ValueError(f"shape {shape} of {dtype} takes {promised:,} bytes, found {there:,}")
-    return shape, fortran, dtype, head.tell()
-
-
-def _load(
-    path: Path,
-    label: str,
-    reading: Reading,
-    dtype: np.dtype[Any],
-    member: str | None = None,
-) -> Any:
-    """Read an array, or a member of an archive; objects only if the user trusts the pickle."""
     if dtype.hasobject and not reading.trust_pickle:
         raise ValueError(
             f"{label} holds Python objects in a pickle, which can run any code when it is opened. "
             "If you trust its author, trust_pickle=True opens it."
         )
-    with naming_errors(label, "array of numpy's"):
-        loaded = np.load(path, allow_pickle=reading.trust_pickle)
-        if member is None:
-            return loaded
-        with loaded:
-            return loaded[member]
+    return shape, fortran, dtype, head.tell()
 
 
 # ---- Vocabularies ------------------------------------------------------------------------------
