@@ -6,8 +6,8 @@ import itertools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -157,11 +157,10 @@ def load(
     if hold == "selected" and words is None:
         raise ValueError("hold='selected' needs the words to read: words=[...].")
     reading = Reading(**{option.name: given[option.name] for option in fields(Reading)})
-    opened = open_cut(source, reading)
-    source = opened.source
+    source = open_vectors(source, reading)
     prefix = source.vocab_prefix if vocab_prefix is None else vocab_prefix
     requested = None if words is None else words_of(words, prefix)
-    table = _take(opened, requested, hold)
+    table = _take(source, requested, hold)
     has_subwords = source.use_subwords and table is source.table
     if has_subwords != source.use_subwords:
         logger.warning(
@@ -228,22 +227,21 @@ def convert(
             "load the model and call its save()."
         )
     reading = Reading(progress=progress, **options)
-    opened = open_cut(source, reading)
-    kept, n_words = opened.source, opened.source.n_words
-    blocks = opened.blocks()
+    opened = open_vectors(source, reading)
+    blocks, n_words = _blocks(opened), opened.n_words
     if reading.lowercase == "mean":
-        table = opened.collect()
+        table = _collect(opened)
         blocks, n_words = table.blocks(), len(table)
-    name = kept.name if name is None else name
+    name = opened.name if name is None else name
     # Readers of rows show a bar of their own, in bytes.
-    shown = progress and kept.table is not None
-    write_native(target, Writing(blocks, n_words, kept.dim, "native", dtype, name, shown))
-    kept.log_skipped()
-    if kept.use_subwords:
+    shown = progress and opened.table is not None
+    write_native(target, Writing(blocks, n_words, opened.dim, "native", dtype, name, shown))
+    opened.log_skipped()
+    if opened.use_subwords:
         logger.warning(
             "%s contains only the words of the vocabulary; vectors of other words, which %s builds "
             "from subwords, cannot be kept",
-            *(target, kept.label),
+            *(target, opened.label),
         )
     return load(target)
 
@@ -305,11 +303,19 @@ def open_vectors(source: Any, reading: Reading) -> VectorSource:
     """Open any source of `load`, including models and 'demo'."""
     if isinstance(source, str) and source == "demo":
         source = load_test_model()
+    opened: VectorSource
     if isinstance(source, WordEmbeddingModel):
         opened = TableSource(source.wv, source.name, source.name, subwords=source.use_subwords)
         opened.vocab_prefix = source.vocab_prefix
-        return opened
-    return open_source(source, reading)
+    else:
+        opened = open_source(source, reading)
+    opened.reading = reading
+    if reading.subwords in ("mean", "first") and not opened.use_subwords:
+        raise ValueError(
+            f"subwords={reading.subwords!r}: {opened.label} builds no vectors of words in this "
+            "way. Leave subwords out: words that it lacks count as lost."
+        )
+    return opened
 
 
 def words_of(
@@ -336,89 +342,49 @@ def _forms(word: str, preprocessors: Preprocessors | None) -> tuple[Any, ...]:
     return _ASCII_FORMS if word.isascii() and "'" not in word else _ALL_FORMS
 
 
-@dataclass
-class Opened:
-    """A source, and what decides which of its words to keep; see `load`."""
+def _is_whole(reading: Reading) -> bool:
+    return not (reading.limit or reading.keep or reading.min_count or reading.lowercase)
 
-    source: VectorSource
-    reading: Reading
-    keep: Sequence[Callable[[str], bool]]
 
-    @property
-    def is_whole(self) -> bool:
-        return not (self.reading.limit or self.keep or self.reading.lowercase)
-
-    @property
-    def table(self) -> VectorTable | None:
-        """The table of the source, if its vocabulary stays as it is."""
-        return self.source.table if self.is_whole else None
-
-    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
-        """Yield the words to keep, or those among `words`; repeated words stay."""
-        left = self.reading.limit or sys.maxsize
-        for names, vectors in self.source.blocks(words if self.is_whole else None):
-            names, vectors = names[:left], vectors[:left]
-            left -= len(names)
-            for keep in self.keep:
-                names, vectors = _kept(map(keep, names), names, vectors)
-            if self.reading.lowercase is not None:
-                names = [name.lower() for name in names]
-            if words is not None:
-                names, vectors = _kept(map(words.__contains__, names), names, vectors)
-            yield self._finite(names, vectors)
-            if left == 0:
-                return
-
-    def _finite(self, words: list[str], vectors: FloatArray) -> Block:
-        good: Any = np.isfinite(vectors).all(axis=1)
-        if good.all():
-            return words, vectors
-        self.source.skip_or_raise(
-            "",
-            f"the vector of {words[good.argmin()]!r} has NaN or infinity. To leave such words out, "
-            "use on_error='skip'.",
-            int((~good).sum()),
-        )
-        return _kept(good, words, vectors)
-
-    def collect(self, requested: frozenset[str] | None = None) -> ArrayVectors:
-        """Read everything, or `requested`; a repeated word gets its first vector or the mean."""
-        index: dict[str, int] = {}
-        every: FloatArray = np.empty((0, self.source.dim), dtype=np.float32)
-        every_place: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
-        for words, vectors in self.blocks(requested):
-            start = len(index)
-            places, new = number(index, words)
-            every_place.append(places)
-            if start == 0:
-                every = every.astype(vectors.dtype)
-            if len(index) > len(every):
-                # Grows in place (nobody else holds the array): there are never two copies.
-                n_rows = max(len(index), int(len(every) * _GROWTH))
-                every.resize((n_rows, self.source.dim), refcheck=False)
-            if self.reading.lowercase == "mean":
-                np.add.at(every, places, vectors)
-            else:
-                every[start : len(index)] = vectors[new]
-        every.resize((len(index), self.source.dim), refcheck=False)
-        n_times = np.bincount(np.concatenate(every_place))
-        if self.reading.lowercase == "mean":
-            every /= n_times[:, None]
-        self._log_repeated(int(n_times.sum()) - len(index))
-        if requested is not None:
-            return ArrayVectors(list(index), every, requested, self.source.label)
-        if not index:
-            raise ValueError(f"{self.source.label}: no word is left; expected at least one.")
-        return unchecked_table(index, every)
-
-    def _log_repeated(self, n_repeated: int) -> None:
-        label = self.source.label
-        if n_repeated and self.reading.lowercase == "mean":
-            logger.info("%s: %d words merged into the mean of their forms", label, n_repeated)
-        elif n_repeated:
-            logger.warning(
-                "%s has %d words twice; the first vector of each is kept", label, n_repeated
+def _blocks(source: VectorSource, words: frozenset[str] | None = None) -> Iterator[Block]:
+    """Yield the words to keep, or those among `words`; repeated words stay."""
+    reading = source.reading
+    chosen = [] if reading.keep is None else [reading.keep]
+    if reading.min_count is not None:
+        counts = source.counts()
+        if not counts:
+            raise ValueError(
+                f"min_count needs counts, which {source.label} lacks. Use limit, or keep with your "
+                "own."
             )
+        frequent = {word for word, n in counts.items() if n >= reading.min_count}
+        chosen.insert(0, frequent.__contains__)
+    left = reading.limit or sys.maxsize
+    for names, vectors in source.blocks(words if _is_whole(reading) else None):
+        names, vectors = names[:left], vectors[:left]
+        left -= len(names)
+        for keep in chosen:
+            names, vectors = _kept(map(keep, names), names, vectors)
+        if reading.lowercase is not None:
+            names = [name.lower() for name in names]
+        if words is not None:
+            names, vectors = _kept(map(words.__contains__, names), names, vectors)
+        yield _finite(source, names, vectors)
+        if left == 0:
+            return
+
+
+def _finite(source: VectorSource, words: list[str], vectors: FloatArray) -> Block:
+    good: Any = np.isfinite(vectors).all(axis=1)
+    if good.all():
+        return words, vectors
+    source.skip_or_raise(
+        "",
+        f"the vector of {words[good.argmin()]!r} has NaN or infinity. To leave such words out, "
+        "use on_error='skip'.",
+        int((~good).sum()),
+    )
+    return _kept(good, words, vectors)
 
 
 def _kept(chosen: Iterable[object], words: list[str], vectors: FloatArray) -> Block:
@@ -426,40 +392,52 @@ def _kept(chosen: Iterable[object], words: list[str], vectors: FloatArray) -> Bl
     return [words[row] for row in rows], vectors[rows]
 
 
-def open_cut(source: Any, reading: Reading) -> Opened:
-    opened = open_vectors(source, reading)
-    opened.reading = reading
-    if reading.subwords in ("mean", "first") and not opened.use_subwords:
-        raise ValueError(
-            f"subwords={reading.subwords!r}: {opened.label} builds no vectors of words in this "
-            "way. Leave subwords out: words that it lacks count as lost."
-        )
-    keep = [] if reading.keep is None else [reading.keep]
-    if reading.min_count is not None:
-        keep.insert(0, _frequent(opened, reading.min_count).__contains__)
-    return Opened(opened, reading, keep)
+def _collect(source: VectorSource, requested: frozenset[str] | None = None) -> ArrayVectors:
+    """Read everything, or `requested`; a repeated word gets its first vector or the mean."""
+    index: dict[str, int] = {}
+    every: FloatArray = np.empty((0, source.dim), dtype=np.float32)
+    every_place: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
+    is_mean, label = source.reading.lowercase == "mean", source.label
+    for words, vectors in _blocks(source, requested):
+        start = len(index)
+        places, new = number(index, words)
+        every_place.append(places)
+        if start == 0:
+            every = every.astype(vectors.dtype)
+        if len(index) > len(every):
+            # Grows in place (nobody else holds the array): there are never two copies.
+            n_rows = max(len(index), int(len(every) * _GROWTH))
+            every.resize((n_rows, source.dim), refcheck=False)
+        if is_mean:
+            np.add.at(every, places, vectors)
+        else:
+            every[start : len(index)] = vectors[new]
+    every.resize((len(index), source.dim), refcheck=False)
+    n_times = np.bincount(np.concatenate(every_place))
+    n_repeated = int(n_times.sum()) - len(index)
+    if is_mean:
+        every /= n_times[:, None]
+        logger.info("%s: %d words merged into the mean of their forms", label, n_repeated)
+    elif n_repeated:
+        logger.warning("%s has %d words twice; the first vector of each is kept", label, n_repeated)
+    if requested is not None:
+        return ArrayVectors(list(index), every, requested, label)
+    if not index:
+        raise ValueError(f"{label}: no word is left; expected at least one.")
+    return unchecked_table(index, every)
 
 
-def _frequent(opened: VectorSource, min_count: int) -> set[str]:
-    counts = opened.counts()
-    if not counts:
-        raise ValueError(
-            f"min_count needs counts, which {opened.label} lacks. Use limit, or keep with your own."
-        )
-    return {word for word, n in counts.items() if n >= min_count}
-
-
-def _take(opened: Opened, requested: frozenset[str] | None, hold: Held | None) -> VectorTable:
-    table, label = opened.table, opened.source.label
+def _take(source: VectorSource, requested: frozenset[str] | None, hold: Held | None) -> VectorTable:
+    table = source.table if _is_whole(source.reading) else None
     if hold == "mapped" and getattr(table, "held", None) != "mapped":
         raise ValueError(
-            f"{label} cannot be mapped, or not with another vocabulary. Convert it once: "
+            f"{source.label} cannot be mapped, or not with another vocabulary. Convert it once: "
             "wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
     if table is None or hold == "selected":
-        return opened.collect(None if hold == "memory" else requested)
+        return _collect(source, None if hold == "memory" else requested)
     if hold == "memory":
         table.load()
         if not all(np.isfinite(vectors).all() for _, vectors in table.blocks()):
-            return opened.collect()
+            return _collect(source)
     return table
