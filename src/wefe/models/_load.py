@@ -67,7 +67,6 @@ def load(
     vocabulary: Vocabulary | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     trust_pickle: bool = False,
-    revision: str | None = None,
     token: str | bool | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
@@ -93,8 +92,9 @@ def load(
         An object: gensim vectors or a model with such vectors, a spaCy pipeline, vocabulary or
         vectors, flair's classic embeddings, a pandas DataFrame, a dict, or a pair (words, array).
 
-        A name: a Hugging Face repository ('org/name' or 'org/name@revision'), an embedding of
-        gensim-data ('glove-twitter-25'), or 'demo' for the packaged vectors.
+        A name: a Hugging Face repository ('org/name', or 'org/name@revision' for a branch, tag or
+        commit), an embedding of gensim-data ('glove-twitter-25'), or 'demo' for the packaged
+        vectors.
     name, vocab_prefix : str, optional
         Name of the model, by default that of the source; and prefix of every word that is looked up
         ('/c/en/' for ConceptNet).
@@ -127,8 +127,8 @@ def load(
         Whether a damaged line or word raises an error, or is left out, counted and logged.
     trust_pickle : bool, default=False
         Allow unpickling of models saved by gensim and of numpy objects. A pickle can run any code.
-    revision, token : str (or, for `token`, bool), optional
-        Branch, tag or commit of a Hugging Face repository; access token for a private one.
+    token : str or bool, optional
+        Access token for a private Hugging Face repository.
     n_jobs : int, optional
         Threads that parse text; by default one per core.
     progress : bool, default=True

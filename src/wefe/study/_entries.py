@@ -55,8 +55,6 @@ class _OpenedEntry(Part):
 
     #: Name of the model in tables and plots; default: a short source.
     name: Name | None = Field(default=None, min_length=1)
-    #: Branch, tag or commit on Hugging Face.
-    revision: str | None = None
 
     is_encoder: ClassVar[bool]
     #: Names of models that are built in, and of others that are no repositories.
@@ -162,8 +160,8 @@ def _with_siblings(path: Path) -> list[Path]:
 
 class TableEntry(_OpenedEntry):
     #: Anything that wefe.load opens: a file of vectors (relative paths start at the study file),
-    #: 'org/name' on Hugging Face, a name of gensim-data, or 'demo'. For a model that reads
-    #: sentences, write encoder = ... instead.
+    #: 'org/name' or 'org/name@revision' on Hugging Face, a name of gensim-data, or 'demo'. For a
+    #: model that reads sentences, write encoder = ... instead.
     source: Name = Field(min_length=1)
     #: Put this before each word, for example '/c/en/' for ConceptNet.
     vocab_prefix: str | None = None
@@ -202,6 +200,8 @@ class EncoderEntry(_OpenedEntry):
     #: A contextual or sentence encoder: a folder saved by transformers or sentence-transformers, or
     #: 'org/name' on Hugging Face.
     encoder: Name = Field(min_length=1)
+    #: Branch, tag or commit on Hugging Face.
+    revision: str | None = None
     #: Hidden state to read: 0 is the embedding layer, -1 the last one.
     layer: int = -1
     #: How to combine the token vectors of an encoder.

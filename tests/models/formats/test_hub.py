@@ -103,7 +103,7 @@ def test_of_a_model_with_a_tokenizer_only_what_is_needed_is_fetched(
 )
 def test_the_one_file_of_classic_vectors_is_fetched_or_found_in_the_cache(hub, caplog, name):
     hub.offer("README.md", ".gitattributes", "LICENSE.txt", "requirements.txt", "a/vocab.txt", name)
-    assert fetch_from_hugging_face("org/name", revision="v2") == hub.folder / name
+    assert fetch_from_hugging_face("org/name@v2") == hub.folder / name
     assert [each[:2] for each in hub.asked] == [(name, "v2")]
     hub.error = RuntimeError("no route")
     assert fetch_from_hugging_face("org/name") == hub.folder / name
@@ -133,9 +133,8 @@ def test_a_model_without_clear_vectors_is_refused(hub, offered, json_files, culp
     with pytest.raises(ValueError, match=f"org/name.*{culprit}"):
         fetch_from_hugging_face("org/name")
     assert [name for name, _, _ in hub.asked] == list(json_files)
-    for repo_id, revision in (("org/name/file", None), ("org/name@v2", "v1")):
-        with pytest.raises(ValueError, match=repo_id):
-            fetch_from_hugging_face(repo_id, revision)
+    with pytest.raises(ValueError, match="org/name/file"):
+        fetch_from_hugging_face("org/name/file")
 
 
 ERRORS = {"RepositoryNotFoundError": FileNotFoundError, "GatedRepoError": PermissionError}
@@ -152,7 +151,7 @@ def test_what_hugging_face_refuses_is_explained(hub, name, kind, when):
     hub.offer("model.bin")
     setattr(hub, when, error)
     with pytest.raises(kind, match=f"org/name@v1: .*{name}.*HF_TOKEN"):
-        fetch_from_hugging_face("org/name", revision="v1")
+        fetch_from_hugging_face("org/name@v1")
 
 
 # The library reads its environment when it is imported, so it is asked in a process of its own.

@@ -55,7 +55,7 @@ def looks_like_repo_id(text: str) -> bool:
     return match is not None and not match["repo"].lower().endswith(_FILE_SUFFIXES)
 
 
-def split_repo_id(text: str, revision: str | None) -> tuple[str, str | None]:
+def split_repo_id(text: str, revision: str | None = None) -> tuple[str, str | None]:
     """Return the name and the revision of 'org/name@revision'; ValueError if there are two."""
     match = _REPO_ID.fullmatch(text)
     if match is None or (revision and match["revision"] not in (None, revision)):
@@ -66,14 +66,12 @@ def split_repo_id(text: str, revision: str | None) -> tuple[str, str | None]:
     return match["repo"], revision or match["revision"]
 
 
-def fetch_from_hugging_face(
-    repo_id: str, revision: str | None = None, token: str | bool | None = None
-) -> Path:
+def fetch_from_hugging_face(repo_id: str, token: str | bool | None = None) -> Path:
     """Download a model's configuration, tokenizer and table, or its vectors; return folder or file.
 
     Raises ValueError, FileNotFoundError, PermissionError (gated model) or ConnectionError.
     """
-    repository = Repository(*split_repo_id(repo_id, revision), token)
+    repository = Repository(*split_repo_id(repo_id), token)
     names = repository.names
     paths = [PurePosixPath(name) for name in names]
     is_token_model = "tokenizer.json" in {path.name for path in paths}

@@ -69,7 +69,7 @@ def _fetch(text: str, path: Path, reading: Reading) -> Path:
         return _hub.fetch_from_gensim_data(text)
     # In a folder that exists, a name is far more often a file that is missing than a repository.
     if _hub.looks_like_repo_id(text) and not path.parent.is_dir():
-        return _hub.fetch_from_hugging_face(text, reading.revision, reading.token)
+        return _hub.fetch_from_hugging_face(text, reading.token)
     raise FileNotFoundError(
         f"there is no file {text!r}. Give a file of vectors, a name of gensim-data, a repository "
         f"of Hugging Face ('org/name'), or 'demo'.{nearest(text, _hub.GENSIM_DATA_NAMES)}"

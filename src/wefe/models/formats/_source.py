@@ -254,7 +254,6 @@ class Reading:
     vocabulary: Vocabulary | None = None
     on_error: Literal["raise", "skip"] = "raise"
     trust_pickle: bool = False
-    revision: str | None = None
     token: str | bool | None = None
     n_jobs: int | None = None
     progress: bool = True
