@@ -25,11 +25,6 @@ each_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metr
 
 
 @pytest.fixture
-def g(vectors):
-    return bias_subspace([vectors(T1), vectors(T2)]).directions
-
-
-@pytest.fixture
 def six(query_of):
     return query_of([T1, T2], [SIX], ["Female", "Male"], ["Six"])
 
@@ -43,8 +38,8 @@ def random_model(seed, n_words=60, dim=8, dtype=np.float64):
 # Worked examples
 
 
-def test_toy_neighbours_and_their_indirect_bias(toy_model, g):
-    near = neighborhoods(toy_model, SIX.split(), g, np.vstack([g, -g]), k=3, exclude=OUTSIDE)
+def test_toy_neighbours_and_their_indirect_bias(six, toy_model):
+    near = ProximityBias().run_query(six, toy_model, **OF_TOY).details["neighborhoods"]
     names = "kids folk they, they home folk, tree home pilot, job folk pilot, boss pilot folk, "
     assert ", ".join(" ".join(row) for row in near.names) == names + "job boss tree"
     home, boss, job = 0.036267, 0.030650, 0.081659
@@ -104,7 +99,7 @@ def test_all_scores_agree_with_loops(literal, seed, before):
     pairs = [[space["w0"], space["w1"]], [space["w2"], space["w3"]]]
     g = bias_subspace(pairs).directions
     names, betas, along = literal.neighborhoods(model, words, g[0], k, original)
-    near = neighborhoods(model, words, g, np.vstack([g, -g]), k, original=original)
+    near = neighborhoods(model, words, g, np.vstack([g, -g]), k, original)
     assert near.names.tolist() == names
     assert near.indirect_bias == pytest.approx(betas, rel=1e-7, abs=1e-9)
     assert near.along[..., 0] == pytest.approx(along, abs=1e-12)
@@ -207,7 +202,7 @@ def test_original_that_lacks_words_is_told(six, toy_model, caplog):
 
 def gipe(words, rows, betas):
     """Score and weights of words with given neighbours and their indirect biases."""
-    edges, betas = _edges(np.array(words), np.array(rows)), np.array(betas)
+    edges, betas = _edges(words, np.array(rows)), np.array(betas)
     weights = _gammas(edges, betas, 0.05, np.ones(len(words)))
     return _mean_of_known(proximity_bias(betas, 0.05), weights), weights
 
@@ -217,10 +212,8 @@ def gipe(words, rows, betas):
     [
         # A word without incoming edges has weight one and counts.
         ([7, 8], [[1, 2], [7, 7]], [[1.0, 1.0], [0.0, 0.0]], [1, 1], 0.5),
-        # A word among its own neighbours makes no edge.
-        ([7, 8], [[7, 2], [3, 4]], [[1.0, 1.0], [0.0, 0.0]], [1, 1], 0.5),
-        # Weights reach from one to two, and repeated words share theirs.
-        ([0, 1, 1], [[1], [0], [0]], [[0.2], [0.2], [0.04]], [1.5, 2, 2], (1.5 + 2) / 5.5),
+        # Weights reach from one to two.
+        ([0, 1, 2], [[1], [0], [0]], [[0.2], [0.2], [0.04]], [1.5, 2, 1], (1.5 + 2) / 4.5),
         ([0], [[1]], [[math.nan]], None, math.nan),
         # A bias of theta is not more than theta.
         ([0, 1], [[1], [0]], [[0.2], [0.05]], [1, 2], 1 / 3),

@@ -387,7 +387,7 @@ def word_page(
     form = form_of(model, word, preprocessors)
     k = min(check_positive_int("k", k), len(model.vocab) - 1)
     axes = directions.subspace, directions.towards, k
-    around = neighborhoods(model, [form], *axes, original=original)
+    around = neighborhoods(model, [form], *axes, original)
     along, beta = around.along[0], around.indirect_bias[0]
     vector = np.asarray(model.get_vectors([form]))
     projection = pd.Series(directions.cosines(vector)[0], index=list(directions.groups))
@@ -400,7 +400,7 @@ def word_page(
     least = chance(_frequent(before, directions.towards), directions)
     found = places(along, least, directions)
     random = _random_words(model, form, np.random.default_rng(as_seed(random_state)))
-    of_random = neighborhoods(model, random, *axes, original=original).along
+    of_random = neighborhoods(model, random, *axes, original).along
     neighbors = pd.DataFrame(
         {
             "rank": np.arange(1, k + 1),

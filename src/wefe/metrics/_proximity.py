@@ -14,12 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from wefe._checks import (
-    check_positive_int,
-    check_sequence,
-    check_word_set,
-)
-from wefe._wordset import Vectors, WordSet, n_cases_of, unit
+from wefe._checks import check_sequence, check_word_set
+from wefe._wordset import Vectors, WordSet, n_cases_of
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._declaration import Count, Measurement
 from wefe.metrics._exchange import Exchange, TestType
@@ -29,20 +25,19 @@ from wefe.metrics._projection import (
     group_directions,
     in_span,
     length_left,
-    orthonormal,
     share_lost,
 )
 from wefe.metrics._registry import register
 from wefe.models._passes import forms
+from wefe.models._search import Rows, search
 from wefe.models._search import directions as directions_of
-from wefe.models._search import search
+from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 
-Rows = npt.NDArray[np.int64]
 # Places of edges among the neighbours, and which of them lead to each word: see `_edges`.
 _Edges: TypeAlias = tuple[tuple[npt.NDArray[np.intp], ...], csr_array]
-# Scores, values of the words (NaN if unknown) in each case, and further entries of a result.
-_Values: TypeAlias = tuple[Vectors, Vectors, dict[str, Any]]
+_Values: TypeAlias = tuple[Vectors, Any]
+_ByWord: TypeAlias = Mapping[str, float]
 
 # Defaults of the authors.
 DEFAULT_K = 100
@@ -67,8 +62,6 @@ class Neighborhoods:
     ----------
     words : tuple of str
         The words, as in the vocabulary.
-    word_rows : ndarray of shape (n_words,)
-        Their rows in the evaluated model; -1 for a word built from subwords.
     rows, names, cosines : ndarray of shape (n_words, k)
         The neighbours, the nearest first: their rows, the words themselves, and their cosines, in
         [-1, 1], in the evaluated model.
@@ -91,39 +84,28 @@ class Neighborhoods:
     """
 
     words: tuple[str, ...]
-    word_rows: Rows = field(repr=False)
     rows: Rows = field(repr=False)
     names: npt.NDArray[np.object_] = field(repr=False)
     cosines: Vectors = field(repr=False)
     indirect_bias: Vectors = field(repr=False)
     along: Vectors = field(repr=False)
-    n_missing: int = 0
-
-    @property
-    def k(self) -> int:
-        """Number of neighbours of each word."""
-        return int(self.rows.shape[1])
+    n_missing: int
 
 
 def neighborhoods(
     model: WordEmbeddingModel,
     words: Sequence[str],
-    directions: npt.ArrayLike,
-    towards: npt.ArrayLike,
-    k: int = DEFAULT_K,
-    *,
+    directions: Vectors,
+    towards: Vectors,
+    k: int,
     original: WordEmbeddingModel | None = None,
-    exclude: Sequence[str] = (),
 ) -> Neighborhoods:
     """Find the nearest neighbours of words, their indirect bias and the group they lean to.
 
-    Directions of the subspace are orthonormal, those towards groups of any length. A word never is
-    its own neighbour, and words to `exclude` are nobody's.
+    Directions of the subspace are orthonormal, and those towards groups have unit length.
     """
-    space = _check_original("original", original) or model
-    near = _nearest(model, words, k, exclude)
-    basis, groups = orthonormal(directions), unit("towards", towards)
-    return _annotated(_placed(near, model, space), basis, groups)
+    near = _search(model, words, k, _check_original("original", original))
+    return near.annotated(directions, towards)
 
 
 def proximity_bias(betas: Vectors, theta: float) -> Vectors:
@@ -138,14 +120,14 @@ def _shares_of_known(counts: npt.NDArray[Any], n_known: npt.NDArray[Any], k: int
     return np.asarray(np.where(enough, counts / np.maximum(n_known, 1), np.nan))
 
 
-def _edges(words: Rows, neighbors: Rows) -> _Edges:
+def _edges(words: Sequence[str], neighbors: npt.NDArray[np.object_]) -> _Edges:
     """Return the positions of the words among the neighbours, and which edges lead to each word."""
-    different, of_word = np.unique(words, return_inverse=True)
-    to = np.searchsorted(different, neighbors).clip(max=len(different) - 1)
-    places = np.nonzero((different[to] == neighbors) & (neighbors != words[:, None]))
+    number = {word: i for i, word in enumerate(words)}
+    to = np.array([[number.get(name, -1) for name in own] for own in neighbors.tolist()])
+    places = np.nonzero(to >= 0)
     n_edges = len(places[0])
     cells = np.ones(n_edges), (to[places], np.arange(n_edges))
-    return places, csr_array(cells, (len(different), n_edges))[of_word]
+    return places, csr_array(cells, (len(words), n_edges))
 
 
 def _gammas(edges: _Edges, betas: Vectors, theta: float, counts: Vectors) -> Vectors:
@@ -184,71 +166,75 @@ class _NeighborMetric(SubspaceMetric):
     p_value_test_type: TestType = "two-sided"
     p_value_iterations: Count = 999
 
-    @property
-    def _space(self) -> WordEmbeddingModel:
-        """The model in which directions and indirect bias are computed."""
-        return self.original or self.model
-
-    def _values(
-        self, placed: _Placed, directions: Vectors, counts: Vectors, groups: Sequence[str]
-    ) -> _Values:
-        """Compute the values of each case; further entries are those of the first case.
+    def _values(self, near: _Near, directions: Vectors, counts: Vectors) -> _Values:
+        """Return the values of the words in each case (NaN if unknown), and their weights.
 
         `directions` have shape (n_cases, n_directions, dim), `counts` (n_words, n_cases or 1).
         """
         raise NotImplementedError
 
-    def _placed(self, words: WordSet) -> _Placed:
-        near = _nearest(self.model, words.words, self.k, forms(self.model, self.exclude))
-        return _placed(near, self.model, self._space)
+    def _more(self, score: float, weights: _ByWord, groups: Sequence[str]) -> dict[str, Any]:
+        """Return further entries of the result; `weights` are those of words with a value."""
+        return {}
+
+    def _near(self, words: WordSet) -> _Near:
+        exclude = forms(self.model, self.exclude)
+        return _search(self.model, words.words, self.k, self.original, exclude)
 
     @np.errstate(all="ignore")  # vectors without a direction make NaN
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         # Neighbours depend neither on the directions nor on the other words: one search is enough.
         (words,) = attributes
-        placed, names = self._placed(words), [part.name for part in targets]
+        near = self._near(words)
         targets, basis = in_span([_in_model(part, self.original) for part in targets])
         directions = self._directions(targets)
-        some = replace(placed, of_words=placed.of_words @ basis, units=placed.units @ basis)
-        size = max(1, _BLOCK_NUMBERS // placed.place.size)
+        near = replace(near, of_words=near.of_words @ basis, units=near.units @ basis)
         scores = []
-        for start in range(0, n_cases_of((*targets, words)), size):
-            block = slice(start, start + size)
+        size = max(1, _BLOCK_NUMBERS // near.place.size)
+        for block in chunks(n_cases_of((*targets, words)), size):
             own = directions[block] if len(directions) > 1 else directions
-            scores.append(self._values(some, own, words.weights.matrix(block).T, names)[0])
+            counts = words.weights.matrix(block).T
+            values, weights = self._values(near, own, counts)
+            scores.append(_mean_of_known(values, counts * weights))
         return np.concatenate(scores)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        placed, names = self._placed(attributes[0]), [part.name for part in targets]
-        targets = [_in_model(part, self.original) for part in targets]
-        details, reason = self._subspace(targets)
+        near, counts = self._near(attributes[0]), attributes[0].weights.matrix().T
+        groups = [_in_model(part, self.original) for part in targets]
+        details, reason = self._subspace(groups)
         if reason is not None:
             return self._undefined(reason, details)
         basis = details["subspace"].directions
         towards = np.stack([basis[0], -basis[0]])
-        if len(targets) > 2:
-            towards = group_directions([part.vectors for part in targets])
-        details["neighborhoods"] = near = _annotated(placed, basis, towards)
-        counts = attributes[0].weights.matrix().T
-        (score,), by_word, more = self._values(placed, basis[None], counts, names)
-        known = _of_known(near.words, by_word, by_word)
-        few = f"fewer than half of its {near.k} neighbours are known"
-        lacks = f"{self._space.name} lacks it"
-        left_out = {
-            word: few if word in self._space else lacks for word in near.words if word not in known
+        if len(groups) > 2:
+            towards = group_directions([part.vectors for part in groups])
+        details["neighborhoods"] = shown = near.annotated(basis, towards)
+        values, weights = self._values(near, basis[None], counts)
+        score = float(_mean_of_known(values, counts * weights)[0])
+        there = ~np.isnan(values[:, 0])
+        words = list(compress(near.words, there))
+        known, used = (
+            dict(zip(words, np.broadcast_to(each, values.shape)[there, 0].tolist(), strict=True))
+            for each in (values, weights)
+        )
+        space = self.original or self.model
+        few = f"fewer than half of its {near.place.shape[1]} neighbours are known"
+        lacks = f"{space.name} lacks it"
+        details["left_out"] = left_out = {
+            word: few if word in space else lacks for word in near.words if word not in known
         }
-        details["left_out"] = left_out
-        score = float(score)
         if math.isnan(score):
             reason = _ONLY_ROUNDING if known else f"no word is left: {_listed(left_out)}"
             return self._undefined(reason, details)
+        more = self._more(score, used, [part.name for part in targets])
         measured = self._measured(score, details, word_values=known, **more)
-        return replace(measured, warnings=tuple(self._warnings(near, left_out)))
+        return replace(measured, warnings=tuple(self._warnings(shown, left_out)))
 
     def _warnings(self, near: Neighborhoods, left_out: Mapping[str, str]) -> Iterator[str]:
         if near.n_missing:
             which = f"{near.n_missing} of {len({*near.words, *near.names.flat})}"
-            yield f"{self._space.name} lacks {which} words and neighbours, or their direction"
+            name = (self.original or self.model).name
+            yield f"{name} lacks {which} words and neighbours, or their direction"
         if left_out:
             which = f"{len(left_out)} of {len(near.words)}"
             yield f"{which} words are left out: {_listed(left_out)}"
@@ -303,11 +289,8 @@ class ProximityBias(_NeighborMetric):
 
     theta: float = DEFAULT_THETA
 
-    def _values(
-        self, placed: _Placed, directions: Vectors, counts: Vectors, groups: Sequence[str]
-    ) -> _Values:
-        by_word = proximity_bias(placed.indirect_bias(directions), self.theta)
-        return _mean_of_known(by_word, counts), by_word, {}
+    def _values(self, near: _Near, directions: Vectors, counts: Vectors) -> _Values:
+        return proximity_bias(near.indirect_bias(directions), self.theta), 1.0
 
 
 @register
@@ -340,16 +323,13 @@ class GIPE(ProximityBias):
     )
     nan_values = {"gipe": math.nan, "word_values": {}, "weights": {}}  # noqa: RUF012
 
-    def _values(
-        self, placed: _Placed, directions: Vectors, counts: Vectors, groups: Sequence[str]
-    ) -> _Values:
-        betas = placed.indirect_bias(directions)
-        weights, by_word = (
-            _gammas(placed.edges, betas, self.theta, counts),
-            proximity_bias(betas, self.theta),
-        )
-        scores = _mean_of_known(by_word, counts * weights)
-        return scores, by_word, {"weights": _of_known(placed.near.words, weights, by_word)}
+    def _values(self, near: _Near, directions: Vectors, counts: Vectors) -> _Values:
+        betas = near.indirect_bias(directions)
+        weights = _gammas(near.edges, betas, self.theta, counts)
+        return proximity_bias(betas, self.theta), weights
+
+    def _more(self, score: float, weights: _ByWord, groups: Sequence[str]) -> dict[str, Any]:
+        return {"weights": weights}
 
 
 @register
@@ -390,18 +370,17 @@ class NeighborPercentage(_NeighborMetric):
     no_bias_value = 50.0
     nan_values = {"pmn": math.nan, "word_values": {}, "group_values": {}}  # noqa: RUF012
 
-    def _values(
-        self, placed: _Placed, directions: Vectors, counts: Vectors, groups: Sequence[str]
-    ) -> _Values:
-        along, place = placed.units @ directions[:, 0].T, placed.place
+    def _values(self, near: _Near, directions: Vectors, counts: Vectors) -> _Values:
+        along, place = near.units @ directions[:, 0].T, near.place
         sides = along > ROUNDING, along < -ROUNDING, ~np.isnan(along)
         first, second, n_known = (each.take(place, axis=0).sum(axis=1) for each in sides)
         of_first = first + (n_known - first - second) / 2
-        percentages = 100 * _shares_of_known(of_first, n_known, place.shape[1])
-        means = _mean_of_known(percentages, counts)
         clear = ((first + second > 0) & (counts > 0)).any(axis=0)
-        more = dict(zip(groups, [float(means[0]), 100 - float(means[0])], strict=True))
-        return np.where(clear, means, math.nan), percentages, {"group_values": more}
+        # Without a weight there is no score.
+        return 100 * _shares_of_known(of_first, n_known, place.shape[1]), clear
+
+    def _more(self, score: float, weights: _ByWord, groups: Sequence[str]) -> dict[str, Any]:
+        return {"group_values": dict(zip(groups, [score, 100 - score], strict=True))}
 
     def _warnings(self, near: Neighborhoods, left_out: Mapping[str, str]) -> Iterator[str]:
         yield from super()._warnings(near, left_out)
@@ -412,17 +391,11 @@ class NeighborPercentage(_NeighborMetric):
             yield f"{which} {_ONLY_ROUNDING}; they count in equal parts for all groups"
 
 
-def _mean_of_known(values: Vectors, weights: npt.ArrayLike = 1.0) -> Vectors:
+def _mean_of_known(values: Vectors, weights: Vectors) -> Vectors:
     """Mean along the first axis; NaN if nothing is known."""
-    weights = np.where(np.isnan(values), 0.0, weights)
-    total = weights.sum(axis=0)
-    sums = (np.nan_to_num(values) * weights).sum(axis=0)
+    total = np.where(np.isnan(values), 0.0, weights).sum(axis=0)
+    sums = np.nansum(values * weights, axis=0)
     return np.asarray(sums / np.where(total > 0, total, math.nan))
-
-
-def _of_known(words: Sequence[str], numbers: Vectors, values: Vectors) -> dict[str, float]:
-    every = zip(words, numbers[:, 0], values[:, 0], strict=True)
-    return {word: float(number) for word, number, value in every if not np.isnan(value)}
 
 
 def _listed(left_out: Mapping[str, str]) -> str:
@@ -442,38 +415,18 @@ def _in_model(part: WordSet, original: WordEmbeddingModel | None) -> WordSet:
     return replace(part, vectors=vectors)._weighted(part.weights)
 
 
-def _nearest(
-    model: WordEmbeddingModel, words: Sequence[str], k: int, exclude: Sequence[str]
-) -> Neighborhoods:
-    check_model(model)
-    table = model.whole_table("neighborhoods")
-    words = check_word_set("words", words)
-    word_rows = [model.vocab.get(word, -1) for word in words]
-    nobodys = {model.vocab.get(word, -1) for word in _check_words("exclude", exclude)}
-    excluded = [sorted({row, *nobodys} - {-1}) for row in word_rows]
-    k = min(check_positive_int("k", k), len(table))
-    vectors = model.get_vectors(words)
-    if not (directed := directions_of(vectors)[1]).all():
-        raise ValueError(f"{words[directed.argmin()]!r} has no direction in {model.name}.")
-    rows, cosines = search(table, vectors, k, excluded)
-    # Missing neighbours have row -1.
-    k = int((rows >= 0).sum(axis=1).min())
-    if k < 1:
-        raise UnanswerableError(f"{model.name} has no words that could be neighbours.")
-    rows, cosines, unknown = rows[:, :k], cosines[:, :k], np.empty(0)
-    names = np.array(model.table.words_at(rows.ravel()), dtype=object).reshape(-1, k)
-    return Neighborhoods(words, np.array(word_rows), rows, names, cosines, unknown, unknown)
-
-
 @dataclass(frozen=True)
-class _Placed:
-    """Words, neighbours and their unit vectors in the model of the directions (not projected)."""
+class _Near:
+    """Words, their neighbours, and unit vectors in the model of the directions."""
 
-    #: As `_nearest` returns them.
-    near: Neighborhoods
-    #: Cosines of words and neighbours in that space.
+    #: As in :class:`Neighborhoods`.
+    words: tuple[str, ...]
+    rows: Rows
+    names: npt.NDArray[np.object_]
     cosines: Vectors
-    #: Unit vectors of the words, and of all different neighbours; NaN if that space lacks them.
+    #: Cosines of words and neighbours in the model of the directions.
+    in_space: Vectors
+    #: Unit vectors of the words, and of all different neighbours; NaN if that model lacks them.
     of_words: Vectors
     units: Vectors
     #: Which of `units` is that of each neighbour.
@@ -481,7 +434,7 @@ class _Placed:
 
     @cached_property
     def edges(self) -> _Edges:
-        return _edges(self.near.word_rows, self.near.rows)
+        return _edges(self.words, self.names)
 
     def indirect_bias(self, directions: Vectors) -> Vectors:
         """Indirect bias of words and neighbours for directions (n_cases, n_directions, dim).
@@ -494,37 +447,50 @@ class _Placed:
         first, second = (length_left(1 - each) for each in squares)
         pairs = zip(*sides, strict=True)
         both = reduce(add, (p[:, None] * q.take(self.place, axis=0) for p, q in pairs))
-        cosines, of_units = self.cosines[..., None], second.take(self.place, axis=0)
+        cosines, of_units = self.in_space[..., None], second.take(self.place, axis=0)
         return share_lost(cosines, cosines - both, first[:, None], of_units)
 
+    @np.errstate(all="ignore")  # vectors without a direction make NaN
+    def annotated(self, basis: Vectors, towards: Vectors) -> Neighborhoods:
+        along = (self.units @ towards.T)[self.place]
+        words = compress(self.words, np.isnan(self.of_words[:, 0]))
+        return Neighborhoods(
+            *(self.words, self.rows, self.names, self.cosines),
+            self.indirect_bias(basis[None])[..., 0],
+            along,
+            len({*words, *self.names[np.isnan(along[..., 0])]}),
+        )
 
-def _placed(near: Neighborhoods, model: WordEmbeddingModel, space: WordEmbeddingModel) -> _Placed:
-    _, first, place = np.unique(near.rows, return_index=True, return_inverse=True)
+
+def _search(
+    model: WordEmbeddingModel,
+    words: Sequence[str],
+    k: int,
+    original: WordEmbeddingModel | None,
+    exclude: Sequence[str] = (),
+) -> _Near:
+    table, row_of, space = model.whole_table("neighborhoods"), model.vocab, original or model
+    nobodys = [[row_of[each] for each in {word, *exclude} if each in row_of] for word in words]
+    rows, cosines = search(table, model.get_vectors(words), min(k, len(table)), nobodys)
+    # Missing neighbours have row -1.
+    k = int((rows >= 0).sum(axis=1).min())
+    if k < 1:
+        raise UnanswerableError(f"{model.name} has no words that could be neighbours.")
+    rows, cosines = rows[:, :k], cosines[:, :k]
+    different, place = np.unique(rows, return_inverse=True)
+    place, names = place.reshape(rows.shape), model.table.words_at(different)
     # A word of the query that is hidden, as other models lack it, is still a neighbour.
-    units = _units(space, near.names.ravel()[first].tolist(), space.wv.key_to_index)
-    of_words, place, cosines = (
-        _units(space, near.words, space),
-        place.reshape(near.rows.shape),
-        near.cosines,
-    )
-    if space is not model:
+    units, of_words = _units(space, names, space.wv.key_to_index), _units(space, words, space)
+    in_space = cosines
+    if original is not None:
         pairs = zip(place, of_words, strict=True)
-        cosines = np.stack([units[of_word] @ word for of_word, word in pairs])
-    return _Placed(near, cosines, of_words, units, place)
-
-
-@np.errstate(all="ignore")  # vectors without a direction make NaN
-def _annotated(placed: _Placed, basis: Vectors, towards: Vectors) -> Neighborhoods:
-    """Return the neighbourhoods with indirect bias and the leaning of the neighbours."""
-    near, along = placed.near, (placed.units @ towards.T)[placed.place]
-    words = np.array(near.words)[np.isnan(placed.of_words[:, 0])]
-    n_missing = len({*near.names[np.isnan(along[..., 0])], *words.tolist()})
-    indirect = placed.indirect_bias(basis[None])[..., 0]
-    return replace(near, indirect_bias=indirect, along=along, n_missing=n_missing)
+        in_space = np.stack([units[of_word] @ word for of_word, word in pairs])
+    named = np.array(names, dtype=object)[place]
+    return _Near(tuple(words), rows, named, cosines, in_space, of_words, units, place)
 
 
 def _units(space: WordEmbeddingModel, words: Sequence[str], known: Container[str]) -> Vectors:
-    there = np.array([word in known for word in words], dtype=bool)
+    there = [word in known for word in words]
     units = np.full((len(words), space.dim), np.nan)
     vectors, directed = directions_of(space.get_vectors(list(compress(words, there))))
     units[there] = np.where(directed[:, None], vectors, np.nan)
