@@ -29,6 +29,7 @@ from wefe.metrics._declaration import Count, Measurement, Scale
 from wefe.metrics._geometry import ZERO_LENGTH, by_word, values_by_word
 from wefe.metrics._pairs import tuples_of
 from wefe.metrics._registry import register
+from wefe.models._tables import chunks
 from wefe.query import Query, Template
 
 # Components below this share of the largest one are rounding noise, not directions.
@@ -110,17 +111,6 @@ def bias_subspace(
     directions = directions * np.where(towards_first < 0, -1.0, 1.0)[:, None]
     variances = singular**2
     return BiasSubspace(directions, variances / variances.sum())
-
-
-def principal_directions(rows: Vectors, n_components: int) -> Vectors:
-    """First right singular vectors of stacked matrices; NaN where the rank is smaller."""
-    squares, vectors = np.linalg.eigh(rows @ rows.swapaxes(1, 2))
-    # The largest ones are the last.
-    lengths = np.sqrt(np.maximum(squares[:, : -n_components - 1 : -1], 0.0))
-    noise = np.maximum(RANK_TOLERANCE * lengths[:, 0], ZERO_LENGTH)
-    lengths[lengths[:, -1] <= noise] = np.nan
-    largest = vectors[:, :, : -n_components - 1 : -1].swapaxes(1, 2)
-    return np.asarray(largest @ rows / lengths[..., None])
 
 
 def in_span(sets: Sequence[WordSet]) -> tuple[list[WordSet], Vectors]:
@@ -302,7 +292,7 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
     """Share of each word's length that lies in the bias subspace: (n_words,)."""
     basis = orthonormal(directions)
     of_words, _ = word_sets(words=words, directions=basis)
-    return _lengths(of_words, basis)
+    return _lengths(of_words.unit, basis)
 
 
 def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0) -> float:
@@ -365,30 +355,37 @@ class SubspaceMetric(BaseMetric):
         details["subspace"] = BiasSubspace(unit("direction", first - second), np.ones(1))
         return details, None
 
-    def _directions(self, targets: Sequence[WordSet]) -> Vectors:
-        """Directions in each case, (n_cases, n_components, dim); NaN where there are none."""
+    def _directions(self, targets: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
+        """Return directions in each case, (n_cases, n_components, n_axes), and the axes in columns.
+
+        NaN where there are none.
+        """
+        targets, basis = in_span(targets)
         first, second, *_ = (part.mean_unit() for part in targets)
         difference = (first - second)[:, None]
         if not self.pairs_targets:
             lengths = np.linalg.norm(difference, axis=2, keepdims=True)
-            return np.asarray(difference / np.where(lengths < ZERO_LENGTH, math.nan, lengths))
+            return difference / np.where(lengths < ZERO_LENGTH, math.nan, lengths), basis
         from scipy.linalg import helmert  # quicker to start without it
 
+        n, blocks = self.n_components, []
         size = max(1, _BLOCK_NUMBERS // targets[0].vectors.size)
-        blocks = []
-        for start in range(0, n_cases_of(targets), size):
-            listed = [part.weights.listed(slice(start, start + size)) for part in targets]
+        for block in chunks(n_cases_of(targets), size):
+            listed = [part.weights.listed(block) for part in targets]
             sets = [part.unit.take(own, 0) for part, (own, _) in zip(targets, listed, strict=True)]
             # Contrasts have the same products as what is left without the mean of a tuple. Tuples
             # stay together, so all sets have the same weights.
             factors = helmert(len(targets)), np.sqrt(listed[0][1])
             rows = np.einsum("cs,bt,sbtd->bctd", *factors, sets)
             rows = rows.reshape(len(rows), -1, rows.shape[-1])
-            blocks.append(principal_directions(rows, self.n_components))
+            _, lengths, components = np.linalg.svd(rows, full_matrices=False)
+            noise = np.maximum(RANK_TOLERANCE * lengths[:, 0], ZERO_LENGTH)
+            components[lengths[:, :n].min(axis=1) <= noise] = math.nan
+            blocks.append(components[:, :n])
         directions = np.concatenate(blocks)
         # The sign of a principal component is arbitrary; the difference of the means is not.
         is_turned = (directions * difference).sum(axis=2, keepdims=True) < 0
-        return np.where(is_turned, -directions, directions)
+        return np.where(is_turned, -directions, directions), basis
 
 
 @register
@@ -442,9 +439,8 @@ class DirectBias(SubspaceMetric):
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes
-        directions = self._directions(targets)
-        lengths = np.linalg.norm(directions @ words.unit.T, axis=1)
-        scores = words.mean(_strict(np.minimum(lengths, 1.0), self.c))
+        directions, basis = self._directions(targets)
+        scores = words.mean(_strict(_lengths(words.unit @ basis, directions), self.c))
         return np.where(np.isnan(directions[:, 0, 0]), math.nan, scores)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
@@ -453,14 +449,14 @@ class DirectBias(SubspaceMetric):
         if reason is not None:
             return self._undefined(reason, details)
         directions = details["subspace"].directions
-        lengths = _lengths(words, directions)
+        lengths = _lengths(words.unit, directions)
         score = float(words.mean(_strict(lengths, self.c)[None])[0])
         values = words.unit @ directions[0] if len(directions) == 1 else lengths
         return self._measured(score, details, word_values=by_word(words, values))
 
 
-def _lengths(words: WordSet, basis: Vectors) -> Vectors:
-    return np.asarray(np.minimum(np.linalg.norm(words.unit @ basis.T, axis=1), 1.0))
+def _lengths(units: Vectors, directions: Vectors) -> Vectors:
+    return np.asarray(np.minimum(np.linalg.norm(directions @ units.T, axis=-2), 1.0))
 
 
 def _strict(shares: Vectors, c: float) -> Vectors:

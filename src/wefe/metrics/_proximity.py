@@ -23,7 +23,6 @@ from wefe.metrics._projection import (
     ROUNDING,
     SubspaceMetric,
     group_directions,
-    in_span,
     length_left,
     share_lost,
 )
@@ -186,8 +185,8 @@ class _NeighborMetric(SubspaceMetric):
         # Neighbours depend neither on the directions nor on the other words: one search is enough.
         (words,) = attributes
         near = self._near(words)
-        targets, basis = in_span([_in_model(part, self.original) for part in targets])
-        directions = self._directions(targets)
+        groups = [_in_model(part, self.original) for part in targets]
+        directions, basis = self._directions(groups)
         near = replace(near, of_words=near.of_words @ basis, units=near.units @ basis)
         scores = []
         size = max(1, _BLOCK_NUMBERS // near.place.size)
