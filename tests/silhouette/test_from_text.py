@@ -80,9 +80,10 @@ def test_gensim_models_find_it_and_hardly_any_in_the_balanced_text(text, algorit
 
 
 def test_partners_are_mirror_images_in_the_balanced_text(corpus):
-    partner, words = corpus.partner, corpus.words
-    swapped = _from_text._second_copy(corpus, np.zeros(len(corpus.lengths), dtype=bool))
-    original, second = (_from_text._cooccurrences(each, 3) for each in (corpus, swapped))
+    words, partner, tokens, sizes = corpus
+    original, second = (
+        _from_text._cooccurrences(each, sizes, len(words)) for each in (tokens, partner[tokens])
+    )
     counts = (original + second).tocsr()
     ppmi = _from_text._ppmi(counts)
     alone = partner == np.arange(len(words))
@@ -101,13 +102,11 @@ def test_partners_are_mirror_images_in_the_balanced_text(corpus):
 
 
 def test_ppmi_is_that_of_a_slow_count(monkeypatch):
+    monkeypatch.setattr(_from_text, "_WINDOW", 4)
     monkeypatch.setattr(_from_text, "_BLOCK_TOKENS", 7)  # windows reach over blocks
     rng = np.random.default_rng(1)
     sentences = [rng.integers(12, size=n).tolist() for n in (1, 9, 0, 14, 2, 30)]
     tokens = np.concatenate(sentences).astype(np.intc)
-    corpus = _from_text._Corpus(
-        list("abcdefghijkl"), np.arange(12), tokens, np.array(list(map(len, sentences)))
-    )
     pairs = Counter(
         (sentence[i], sentence[j])
         for sentence in sentences
@@ -124,17 +123,17 @@ def test_ppmi_is_that_of_a_slow_count(monkeypatch):
         p_word, p_context = total[word] / total.total(), total[context] ** 0.75 / of_contexts
         pmi = math.log(n / total.total() / (p_word * p_context))
         expected[word, context] = max(pmi, 0)
-    counts = _from_text._cooccurrences(corpus, 4)
+    counts = _from_text._cooccurrences(tokens, np.array(list(map(len, sentences))), 12)
     assert counts.sum() == pairs.total()
     np.testing.assert_allclose(_from_text._ppmi(counts).toarray(), expected, rtol=1e-12)
 
 
 def test_copies_are_in_turn_and_swapped_words_keep_their_case(text):
     forms = ["She", "SHE", "she", "sHe", "him", "Her"] * 2
-    corpus = _from_text._read([*text, *[forms] * 10], _from_text._swap_of(None), QUERY, False)
-    as_is = np.zeros(len(corpus.lengths), dtype=bool)
-    second = _from_text._second_copy(corpus, as_is)
-    first, swapped = _from_text._in_turn(corpus, second)[-2:]
+    words, partner, tokens, sizes = _from_text._read(
+        [*text, *[forms] * 10], _from_text._swap_of(None), QUERY, False
+    )
+    first, swapped = _from_text._in_turn(words, [tokens, partner[tokens]], sizes)[-2:]
     assert first == forms
     assert swapped == ["He", "HE", "he", "sHe", "him", "His"] * 2
 

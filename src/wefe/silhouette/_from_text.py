@@ -8,7 +8,6 @@ import os
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
 
 Text: TypeAlias = str | os.PathLike[str] | Iterable[str | Sequence[str]]
 Rows: TypeAlias = npt.NDArray[np.integer[Any]]
+# Words, the number of each one's partner, the text as numbers of words, and sizes of sentences.
+_Corpus: TypeAlias = tuple[list[str], Rows, Rows, Rows]
 Trained: TypeAlias = tuple[Sequence[str], npt.NDArray[np.float32]]
 
 ALGORITHMS = ("ppmi_svd", "sgns", "fasttext")
@@ -244,16 +245,6 @@ def score_reference_models(
     return result.assign(score_lower=result["score"] - half, score_upper=result["score"] + half)
 
 
-@dataclass(frozen=True)
-class _Corpus:
-    """A text as numbers: `tokens` index `words`; `partner` is the index of each word's swap."""
-
-    words: list[str]
-    partner: Rows
-    tokens: Rows
-    lengths: Rows  # of sentences
-
-
 def _swap_of(pairs: Sequence[Sequence[str]] | None) -> dict[str, str]:
     """Return the partner of each group word in each form."""
     if pairs is None:
@@ -318,7 +309,7 @@ def _read(text: Text, swap: Mapping[str, str], query: Query, progress: bool) -> 
     ids, sentences = new[ids], np.repeat(np.arange(len(lengths)), lengths)
     kept = ids >= 0
     sizes = np.bincount(sentences[kept], minlength=len(lengths))
-    return _Corpus([words[i] for i in order], new[partner[order]], ids[kept], sizes)
+    return [words[i] for i in order], new[partner[order]], ids[kept], sizes
 
 
 def _check_enough(query: Query, counts: Counter[str]) -> None:
@@ -338,46 +329,36 @@ def _check_enough(query: Query, counts: Counter[str]) -> None:
 def _train(
     corpus: _Corpus, algorithm: str, strength: float, seed: int, resample: bool, dim: int
 ) -> Trained:
-    rng = np.random.default_rng(seed)
+    rng, (words, partner, tokens, sizes) = np.random.default_rng(seed), corpus
     # Drawn first, so that the sentences of a smaller strength are among those of a larger one.
-    as_is = rng.random(len(corpus.lengths)) < strength
+    as_is = rng.random(len(sizes)) < strength
     if resample:
-        corpus = _resampled(corpus, rng)
-    second = _second_copy(corpus, as_is)
+        sentences = _split(tokens, sizes)
+        drawn = rng.integers(len(sizes), size=len(sizes))
+        tokens, sizes = np.concatenate([sentences[i] for i in drawn]), sizes[drawn]
+    copies = tokens, np.where(np.repeat(as_is, sizes), tokens, partner[tokens])
     if algorithm != "ppmi_svd":
-        return _gensim(algorithm, corpus, second, dim, seed)
-    counts = _cooccurrences(corpus, _WINDOW) + _cooccurrences(second, _WINDOW)
-    return _svd(corpus.words, _ppmi(counts), dim, rng)
+        return _gensim(algorithm, _in_turn(words, copies, sizes), dim, seed)
+    counts = sum(_cooccurrences(copy, sizes, len(words)) for copy in copies)
+    return _svd(words, _ppmi(counts), dim, rng)
 
 
-def _second_copy(corpus: _Corpus, as_is: npt.NDArray[np.bool_]) -> _Corpus:
-    """Return the text with group words swapped, except in the sentences that stay unchanged."""
-    unchanged = np.repeat(as_is, corpus.lengths)
-    swapped = corpus.partner[corpus.tokens]
-    return replace(corpus, tokens=np.where(unchanged, corpus.tokens, swapped))
+def _split(tokens: npt.NDArray[Any], sizes: Rows) -> list[npt.NDArray[Any]]:
+    return np.split(tokens, np.cumsum(sizes)[:-1])
 
 
-def _resampled(corpus: _Corpus, rng: np.random.Generator) -> _Corpus:
-    drawn = rng.integers(len(corpus.lengths), size=len(corpus.lengths))
-    lengths = corpus.lengths[drawn]
-    starts = np.cumsum(corpus.lengths) - corpus.lengths
-    shift = np.repeat(starts[drawn] - (np.cumsum(lengths) - lengths), lengths)
-    return replace(corpus, tokens=corpus.tokens[np.arange(len(shift)) + shift], lengths=lengths)
-
-
-def _cooccurrences(corpus: _Corpus, window: int) -> csr_matrix:
-    """Count how often two words are at most `window` positions apart in a sentence."""
+def _cooccurrences(tokens: Rows, sizes: Rows, n_words: int) -> csr_matrix:
+    """Count how often two words are at most `_WINDOW` positions apart in a sentence."""
     from scipy import sparse
 
-    n, tokens = len(corpus.words), corpus.tokens
-    sentence = np.repeat(np.arange(len(corpus.lengths), dtype=np.intc), corpus.lengths)
-    counts = sparse.csr_matrix((n, n))
+    sentence = np.repeat(np.arange(len(sizes), dtype=np.intc), sizes)
+    counts = sparse.csr_matrix((n_words, n_words))
     for block in chunks(len(tokens), _BLOCK_TOKENS):
-        for offset in range(1, window + 1):
+        for offset in range(1, _WINDOW + 1):
             right = np.arange(max(block.start, offset), block.stop)
             right = right[sentence[right] == sentence[right - offset]]
             pairs = tokens[right - offset], tokens[right]
-            counts += sparse.csr_matrix((np.ones(len(right)), pairs), shape=(n, n))
+            counts += sparse.csr_matrix((np.ones(len(right)), pairs), shape=counts.shape)
     return counts + counts.T
 
 
@@ -403,19 +384,18 @@ def _svd(words: list[str], ppmi: csr_matrix, dim: int, rng: np.random.Generator)
     return list(itertools.compress(words, there)), vectors.astype(np.float32)
 
 
-def _in_turn(first: _Corpus, second: _Corpus) -> list[list[str]]:
+def _in_turn(words: list[str], copies: Sequence[Rows], sizes: Rows) -> list[list[str]]:
     """Return each sentence followed by its second copy, so that both get the same learning rate."""
-    words, ends = np.array(first.words, dtype=object), np.cumsum(first.lengths)[:-1]
-    copies = [np.split(words[corpus.tokens], ends) for corpus in (first, second)]
-    return [sentence.tolist() for pair in zip(*copies, strict=True) for sentence in pair]
+    forms = np.array(words, dtype=object)
+    pairs = zip(*(_split(forms[copy], sizes) for copy in copies), strict=True)
+    return [sentence.tolist() for pair in pairs for sentence in pair]
 
 
-def _gensim(algorithm: str, first: _Corpus, second: _Corpus, dim: int, seed: int) -> Trained:
+def _gensim(algorithm: str, sentences: list[list[str]], dim: int, seed: int) -> Trained:
     from gensim.models import FastText, Word2Vec
 
     make = Word2Vec if algorithm == "sgns" else partial(FastText, bucket=_BUCKETS)
-    sizes = {"vector_size": dim, "window": _WINDOW, "epochs": _EPOCHS}
-    sentences = _in_turn(first, second)
+    params = {"vector_size": dim, "window": _WINDOW, "epochs": _EPOCHS}
     # With several workers, which sentence comes first depends on the machine.
-    vectors = make(sentences, **sizes, sg=1, min_count=1, seed=seed, workers=1).wv
+    vectors = make(sentences, **params, sg=1, min_count=1, seed=seed, workers=1).wv
     return vectors.index_to_key, vectors.vectors
