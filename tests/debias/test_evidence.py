@@ -13,6 +13,7 @@ from wefe.datasets import Criterion, load_criterion
 from wefe.debias import _evidence
 from wefe.debias._evidence import (
     CommonWords,
+    as_table,
     check_quality,
     displacement_rows,
     neighbor_rows,
@@ -27,8 +28,12 @@ WORDS = [*"abcdefghijklmnopqrstuvwxyz", "she", "he"]
 CRITERION = Criterion("gender", [("she", "he")])
 
 
+def records(rows):
+    return list(as_table(rows).itertuples())
+
+
 def rows_of(*models, criterion=CRITERION, n_words=500):
-    return residual_rows(CommonWords(models), criterion, n_words, 0)
+    return records(residual_rows(CommonWords(models), criterion, n_words, 0))
 
 
 def toy(words=WORDS, seed=0):
@@ -44,9 +49,7 @@ def test_words_that_one_model_lacks_are_left_out_of_both_and_counted(caplog):
     common = CommonWords([toy(), toy(words[::-1], 1)])
     assert common.words == WORDS[10:]
     assert "10 words only in m0 and 1 only in m1" in caplog.text
-    assert common.find("a") is None
-    assert common.find("new") is None
-    assert [common.find(word) for word in WORDS[10:]] == [*range(18)]
+    assert common.find(["a", "new", *WORDS[10:]]).tolist() == [-1, -1, *range(18)]
     expected = [each.get_vectors(WORDS[12:15]) for each in common.models]
     for number in (0, 1):
         for rows in (slice(2, 5), np.array([2, 3, 4])):
@@ -59,20 +62,21 @@ def test_words_that_one_model_lacks_are_left_out_of_both_and_counted(caplog):
 def test_the_change_is_paired():
     before = np.random.default_rng(2).normal(size=15)
     shifted, opposite = (paired_errors([before], [each]) for each in (before + 3.0, -before))
-    assert shifted.change == pytest.approx(0, abs=1e-14)
-    assert shifted.before == pytest.approx(shifted.after)
-    assert shifted.before > 0.1
-    assert opposite.change == pytest.approx(2 * opposite.before)
+    assert shifted["change_se"] == pytest.approx(0, abs=1e-14)
+    assert shifted["before_se"] == pytest.approx(shifted["after_se"])
+    assert shifted["before_se"] > 0.1
+    assert opposite["change_se"] == pytest.approx(2 * opposite["before_se"])
     right = np.array([[1, 1, 1, 0, 1, 0, 1, 1], [1, 0, 0, 0, 1, 1, 1, 1]], dtype=float)
-    scores, (errors,) = paired_scores(right)
-    assert scores == [0.75, 0.625]
+    (scores,) = paired_scores(right)
+    assert (scores["before"], scores["after"]) == (0.75, 0.625)
     # Six of eight are right: p (1 - p) / (n - 1).
-    assert errors.before == pytest.approx(math.sqrt(0.75 * 0.25 / 7))
+    assert scores["before_se"] == pytest.approx(math.sqrt(0.75 * 0.25 / 7))
     # Two are lost and one is found: differences 0, -1, -1, 0, 0, 1, 0, 0.
-    assert errors.change == pytest.approx(math.sqrt((3 - 8 * (1 / 8) ** 2) / 7 / 8))
-    assert all(map(math.isnan, paired_scores([np.ones(1), np.ones(1)])[1][0]))
+    assert scores["change_se"] == pytest.approx(math.sqrt((3 - 8 * (1 / 8) ** 2) / 7 / 8))
+    assert math.isnan(paired_scores([np.ones(1), np.ones(1)])[0]["change_se"])
     # Of two words, each is left out once.
-    assert paired_scores(np.array([[0.0, 1.0], [0.0, 0.0]]))[1][0] == pytest.approx((0.5, 0, 0.5))
+    (scores,) = paired_scores(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    assert [*scores.values()][2:] == pytest.approx([0.5, 0, 0.5])
 
 
 # What remains
@@ -192,7 +196,7 @@ def model(vectors, name="after", words=None):
 
 def displacements(*models):
     """The rows of one mitigated model: share changed, cosine and vector displacement."""
-    return displacement_rows(CommonWords(models))
+    return records(displacement_rows(CommonWords(models)))
 
 
 def values(*models):
@@ -200,7 +204,8 @@ def values(*models):
 
 
 def kept(before, after, n_sample=10**6, seed=0):
-    (row,) = neighbor_rows(CommonWords([before, after]), n_sample, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    (row,) = records(neighbor_rows(CommonWords([before, after]), n_sample, rng))
     return row
 
 
@@ -268,7 +273,8 @@ def test_neighbours_are_those_of_a_loop_over_words(vectors, before, moved):
 
 def quality_of(before, *after, quality="auto", n_sample=1000, seed=0):
     rng = np.random.default_rng(seed)
-    return quality_rows(CommonWords([before, *after]), check_quality(quality), n_sample, rng)
+    models = CommonWords([before, *after])
+    return records(quality_rows(models, check_quality(quality), n_sample, rng))
 
 
 def test_scores_are_those_of_the_quality_of_models(packaged_model, tmp_path):

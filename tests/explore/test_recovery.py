@@ -38,7 +38,7 @@ def toy(words, seed=0, prefix=None):
 def test_what_is_found_is_what_a_comparison_finds(packaged_model, debiased, table):
     """The same words, so the same clusters and neighbours; divisions are others."""
     common = CommonWords([packaged_model, debiased])
-    rows = {row.measure: row.after for row in residual_rows(common, GENDER, 500, 0)}
+    rows = {row["measure"]: row.get("after") for row in residual_rows(common, GENDER, 500, 0)}
     found = table.set_index("test").value
     assert found["clusters"] == pytest.approx(rows["cluster alignment"])
     assert found["neighbours"] == pytest.approx(rows["neighbour correlation"])

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 from wefe import plotting
-from wefe.debias._compare import COLUMNS
+from wefe.debias._evidence import COLUMNS
 from wefe.plotting import as_dark
 from wefe.plotting._style import DARK, LIGHT
 

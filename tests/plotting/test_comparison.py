@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wefe.debias._compare import COLUMNS
+from wefe.debias._evidence import COLUMNS
 from wefe.plotting import plot_comparison
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ from wefe.debias._base import BaseDebias, as_criterion
 from wefe.debias._evidence import (
     CommonWords,
     Row,
+    as_table,
     bias_rows,
     check_quality,
     displacement_rows,
@@ -98,8 +98,6 @@ def debias_method_name(method: type[BaseDebias]) -> str:
 
 # Characters of a measure in the printed table.
 _NAME_WIDTH = 60
-_UNEXPLAINED = "no standard error: too few words, or too many ties without one of them"
-COLUMNS = [*Row._fields[:6], "change", *Row._fields[6:9], "better", "best_value", "n", "note"]
 
 After: TypeAlias = (
     WordEmbeddingModel | Sequence[WordEmbeddingModel] | Mapping[str, WordEmbeddingModel]
@@ -244,8 +242,6 @@ def compare(
       measure  before  after       better
     0    WEAT    0.56   0.36  nearer to 0
     """
-    import pandas as pd
-
     check_model(before)
     models = [before]
     for label, model in by_name(after, check_models).items():
@@ -292,20 +288,7 @@ def compare(
         rows += displacement_rows(common) + neighbor_rows(common, n_sample, second)
         if checked is not None:
             rows += residual_rows(common, checked, n_words, seed)
-    table = pd.DataFrame(rows, columns=Row._fields)
-    table["change"] = table["after"] - table["before"]
-    table["better"] = [_better(row) for row in rows]
-    notes = table["note"].astype(str)
-    unexplained = table["change"].notna() & table["change_se"].isna()
-    unexplained &= ~notes.str.contains("no standard error")
-    table["note"] = notes.mask(unexplained, (notes + f"; {_UNEXPLAINED}").str.removeprefix("; "))
-    return Comparison(table[COLUMNS], before.name, checked.name if checked else None)
-
-
-def _better(row: Row) -> str:
-    if row.aspect == "cost":
-        return "lower" if row.best_value == 0 else "higher"
-    return "" if math.isnan(row.best_value) else f"nearer to {row.best_value:.3g}"
+    return Comparison(as_table(rows), before.name, checked.name if checked else None)
 
 
 def _labels(metrics: Sequence[BaseMetric], options: Mapping[str, Any]) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,47 +36,51 @@ from wefe.quality import Benchmark, load_benchmark
 from wefe.quality._evaluate import answer_analogies, pair_cosines
 from wefe.query import Query, unique_queries
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: Frequent words: Gonen and Goldberg (2019) look at that many from the start of a vocabulary.
 FREQUENT = 50_000
 # Numbers of a block: some MB in float64.
 _BLOCK_NUMBERS = 1 << 20
 
 
-class Row(NamedTuple):
-    """One row of the table; `change` follows from it."""
-
-    aspect: str
-    measure: str
-    subject: str
-    model: str
-    before: float = math.nan
-    after: float = math.nan
-    before_se: float = math.nan
-    after_se: float = math.nan
-    change_se: float = math.nan
-    n: int = 0
-    best_value: float = math.nan
-    note: str = ""
+COLUMNS = (
+    *("aspect", "measure", "subject", "model", "before", "after", "change"),
+    *("before_se", "after_se", "change_se", "better", "best_value", "n", "note"),
+)
+_UNEXPLAINED = "no standard error: too few words, or too many ties without one of them"
+#: A row of the table: column -> value. Unknown numbers may be missing.
+Row: TypeAlias = dict[str, Any]
 
 
-class Errors(NamedTuple):
-    """Standard errors of a score before, after, and of its change."""
+def as_table(rows: Sequence[Row]) -> pd.DataFrame:
+    """Return the table of evidence; `change`, `better` and some notes follow from the rows."""
+    import pandas as pd
 
-    before: float = math.nan
-    after: float = math.nan
-    change: float = math.nan
+    table = pd.DataFrame(rows, columns=COLUMNS).fillna({"n": 0, "note": ""})
+    best, note = table["best_value"], table["note"]
+    table["change"] = table["after"] - table["before"]
+    nearer = best.map("nearer to {:.3g}".format).mask(best.isna(), "")
+    towards = best.map({0.0: "lower"}).fillna("higher")
+    table["better"] = nearer.mask(table["aspect"] == "cost", towards)
+    unexplained = table["change"].notna() & table["change_se"].isna()
+    unexplained &= ~note.str.contains("no standard error")
+    table["note"] = note.mask(unexplained, (note + f"; {_UNEXPLAINED}").str.removeprefix("; "))
+    return table.astype({"n": int})
 
 
-def paired_errors(before: Sequence[npt.ArrayLike], after: Sequence[npt.ArrayLike]) -> Errors:
+def paired_errors(before: Sequence[npt.ArrayLike], after: Sequence[npt.ArrayLike]) -> Row:
     """Return standard errors from scores with the same groups left out; the change is paired."""
     changes = [np.subtract(b, a) for b, a in zip(before, after, strict=True)]
-    return Errors(jackknife_error(before), jackknife_error(after), jackknife_error(changes))
+    scores = {"before_se": before, "after_se": after, "change_se": changes}
+    return {name: jackknife_error(each) for name, each in scores.items()}
 
 
 def paired_scores(
     columns: Sequence[Numbers], score: Callable[[Numbers, Rows], float] | None = None
-) -> tuple[list[float], list[Errors]]:
-    """Return the score of every model (by default the mean), and errors of the mitigated ones.
+) -> list[Row]:
+    """Return the scores (by default means) and errors of each mitigated model and the original.
 
     `columns` hold one number per word for each model, the original one first.
     """
@@ -92,7 +96,10 @@ def paired_scores(
 
         scores = scores_of(np.arange(n))
         left = left_out(scores_of, n).reshape(-1, n_models).T
-    return scores, [paired_errors([left[0]], [each]) for each in left[1:]]
+    return [
+        {"before": scores[0], "after": after, **paired_errors([left[0]], [each])}
+        for after, each in zip(scores[1:], left[1:], strict=True)
+    ]
 
 
 def rows_of(
@@ -100,16 +107,14 @@ def rows_of(
     measure: str,
     subject: str,
     models: Sequence[WordEmbeddingModel],
-    scores: Sequence[float] | None = None,
-    errors: Sequence[Errors] | None = None,
-    **rest: Any,
+    numbers: Sequence[Row] = (),
+    **facts: Any,
 ) -> list[Row]:
-    """Return a row for each mitigated model, without numbers if there are no scores."""
-    scores = scores or [math.nan] * len(models)
-    errors = errors or [Errors()] * (len(models) - 1)
+    """Return a row for each mitigated model, without numbers if none are given."""
+    facts |= {"aspect": aspect, "measure": measure, "subject": subject}
+    own = numbers or [{}] * len(models[1:])
     return [
-        Row(aspect, measure, subject, model.name, scores[0], after, *error, **rest)
-        for model, after, error in zip(models[1:], scores[1:], errors, strict=True)
+        {**facts, "model": model.name, **each} for model, each in zip(models[1:], own, strict=True)
     ]
 
 
@@ -139,12 +144,12 @@ class CommonWords:
     def __len__(self) -> int:
         return len(self.words)
 
-    def find(self, form: str) -> int | None:
-        """Return the number of a word, written as in the first model; None if it is not shared."""
-        row = self.models[0].vocab.get(form, -1)
+    def find(self, forms: Iterable[str]) -> Rows:
+        """Return the numbers of words, written as in the first model; -1 if not shared."""
+        vocab, shared = self.models[0].vocab, self._rows[0]
+        rows = np.array([vocab.get(form, -1) for form in forms], dtype=np.intp)
         # Rows of the first model rise with the numbers.
-        number = int(np.searchsorted(self._rows[0], row))
-        return number if number < len(self) and self._rows[0][number] == row else None
+        return np.where(np.isin(rows, shared), np.searchsorted(shared, rows), -1)
 
     def vectors(self, model: int, numbers: Rows | slice) -> FloatArray:
         """Return read-only vectors of one model, float32 or float64, perhaps a view."""
@@ -197,12 +202,10 @@ def displacement_rows(common: CommonWords) -> list[Row]:
         for measure, values in zip(_MOVED, moved, strict=True):
             known = values[~np.isnan(values)]
             n, mean = len(known), float(known.mean()) if len(known) else math.nan
-            said = note
-            if 0 < n < len(common):
-                said += f"; {len(common) - n} without a direction left out"
-            start = ("cost", measure, "all words", model.name, 0.0, mean)
-            rows.append(Row(*start, n=n, best_value=0.0, note=said))
-    return sorted(rows, key=lambda row: _MOVED.index(row.measure))
+            lost = f"; {len(common) - n} without a direction left out" * (0 < n < len(common))
+            row = {"before": 0.0, "after": mean, "n": n, "best_value": 0.0, "note": note + lost}
+            rows += rows_of("cost", measure, "all words", [before, model], [row])
+    return sorted(rows, key=lambda row: _MOVED.index(row["measure"]))
 
 
 def _moved(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -237,7 +240,7 @@ def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) 
     kept = [(near[0][:, :, None] == now[:, None]).any(axis=2).mean(axis=1) for now in near]
     note = "" if k == _N_NEIGHBORS else f"{k} neighbours, because there are few words"
     return rows_of(
-        *("cost", _KEPT, subject, common.models, *paired_scores(kept)),
+        *("cost", _KEPT, subject, common.models, paired_scores(kept)),
         n=size,
         best_value=1.0,
         note=note,
@@ -295,17 +298,17 @@ def quality_rows(
         if n_sample is not None and benchmark.kind == "analogy" and n_sample < len(answerable):
             notes.append(f"a sample of {n_sample} of them was asked")
             answerable = np.sort(rng.choice(answerable, n_sample, replace=False))
-        scores: Any = ()
+        scores: list[Row] = []
         if len(answerable) < least:
             notes.append(f"at least {least} are needed")
         else:
             scores = answer(models, benchmark._part(answerable.tolist()))
-        start = ("cost", measure, label, common.models, *scores)
-        rows += rows_of(*start, n=len(answerable), note="; ".join(notes))
+        facts = {"n": len(answerable), "note": "; ".join(notes)}
+        rows += rows_of("cost", measure, label, common.models, scores, **facts)
     return rows
 
 
-def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
+def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> list[Row]:
     human = np.array(benchmark.scores)
 
     def spearman(column: Numbers, kept: Rows) -> float:
@@ -314,7 +317,7 @@ def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> A
     return paired_scores([pair_cosines(each, benchmark)[0] for each in models], spearman)
 
 
-def _analogies(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
+def _analogies(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> list[Row]:
     answers = (answer_analogies(each, benchmark, False, len(each)) for each in models)
     return paired_scores([answer.right.astype(float) for answer in answers])
 
@@ -355,15 +358,13 @@ def bias_rows(
     answers = run_all(runs, models, options, None, progress, _without_groups)
     subjects = unique_labels([query.query_name for query in asked], "queries")
     for subject, (old, *new) in zip(subjects, answers, strict=True):
-        for model, after in zip(models[1:], new, strict=True):
-            errors, note = _compared(old, after)
-            start = ("bias", label, subject, model.name, old["score"], after["score"], *errors)
-            rows.append(Row(*start, n=old.get("words_used", 0), best_value=best, note=note))
+        numbers = [_compared(old, after) for after in new]
+        facts = {"n": old.get("words_used", 0), "best_value": best}
+        rows += rows_of("bias", label, subject, models, numbers, **facts)
     return rows
 
 
-def _compared(before: Answer, after: Answer) -> tuple[Errors, str]:
-    """Return the standard errors of two answers, and what to know about them."""
+def _compared(before: Answer, after: Answer) -> Row:
     notes = [
         f"{when}: {answer['nan_reason']}"
         for when, answer in (("before", before), ("after", after))
@@ -372,12 +373,12 @@ def _compared(before: Answer, after: Answer) -> tuple[Errors, str]:
     if before.get("words_lost") and not notes:
         notes.append(f"words left out because a model lacks them: {before['words_lost']}")
     reasons = [answer.get("interval_nan_reason") for answer in (before, after)]
-    errors, why = Errors(), reasons[0] or reasons[1]
+    if why := reasons[0] or reasons[1]:
+        notes.append(f"no standard error: {why}")
+    row = {"before": before["score"], "after": after["score"], "note": "; ".join(notes)}
     if "left_out" in before and "left_out" in after:
-        errors = paired_errors(before["left_out"], after["left_out"])
-        if np.isnan(np.concatenate([*before["left_out"], *after["left_out"]])).any():
-            why = "without some words, the score is undefined"
-    return errors, "; ".join(notes + [f"no standard error: {why}"] * bool(why))
+        row |= paired_errors(before["left_out"], after["left_out"])
+    return row
 
 
 def _without_groups(evaluation: Evaluation) -> dict[str, Any]:
@@ -468,10 +469,8 @@ def without_noise(bias: Numbers, dtype: np.dtype[Any]) -> Numbers:
 
 def _numbers(common: CommonWords, words: Sequence[str]) -> Rows:
     """Return the numbers of words that have a direction in every model; -1 for others."""
-    found = [common.find(form) for form in forms(common.models[0], words)]
-    numbers = np.array([-1 if number is None else number for number in found], dtype=np.intp)
-    usable = common.usable(numbers[numbers >= 0])
-    return np.where(np.isin(numbers, usable), numbers, -1)
+    numbers = common.find(forms(common.models[0], words))
+    return np.where(np.isin(numbers, common.usable(numbers[numbers >= 0])), numbers, -1)
 
 
 def _divided(sides: Sequence[FloatArray], random_state: int) -> dict[str, Numbers]:
@@ -504,10 +503,12 @@ def _rows(
     elif measure == CLUSTERS:
         # The better of two readings counts: 1/2 + E|X - 1/2| for X of variance 1 / (4 n).
         chance += 1 / math.sqrt(2 * math.pi * n)
-    start = ("residual", measure, subject, common.models, *paired_scores(columns, score))
-    rows = rows_of(*start, n=n, best_value=chance, note="; ".join(notes))
-    said = "; ".join([*notes, _CONSTANT])
-    return [row._replace(note=said) if math.isnan(row.before + row.after) else row for row in rows]
+    numbers = paired_scores(columns, score)
+    for row in numbers:
+        said = [_CONSTANT] * math.isnan(row["before"] + row["after"])
+        row["note"] = "; ".join([*notes, *said])
+    facts = {"n": n, "best_value": chance}
+    return rows_of("residual", measure, subject, common.models, numbers, **facts)
 
 
 def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str]) -> Rows:
@@ -520,5 +521,5 @@ def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str])
     if not lower:
         notes.append("words of any case, because the vocabulary has hardly any in lower case")
     unwanted = set(forms(model, left_out_words))
-    numbers = (common.find(form) for form in model.table.words_at(rows) if form not in unwanted)
-    return np.array([number for number in numbers if number is not None], dtype=np.intp)
+    numbers = common.find(form for form in model.table.words_at(rows) if form not in unwanted)
+    return numbers[numbers >= 0]

@@ -129,8 +129,8 @@ def recovery_tests(
     looked_at = known.class_names[: 1 if n_classes == 2 else None]
     rows, on_words = np.arange(len(bias))[: n_words * n_classes], list(notes)
     if words is not None:
-        asked = [common.find(word) for word in check_word_set("words", words)]
-        rows = np.flatnonzero(np.isin(vocabulary, [row for row in asked if row is not None]))
+        asked = common.find(check_word_set("words", words))
+        rows = np.flatnonzero(np.isin(vocabulary, asked))
         on_words.append(f"{len(rows)} of {len(asked)} words are neutral and frequent")
     if k >= len(bias):
         k = len(bias) - 1
