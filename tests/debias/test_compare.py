@@ -78,8 +78,8 @@ def test_one_row_per_measure_query_and_model(evidence, packaged_model, debiased)
     np.testing.assert_allclose(table.change, table.after - table.before)
     assert (evidence.before, evidence.criterion) == (packaged_model.name, "gender")
     notes = table.set_index("subject")["note"]
-    assert "a sample of 1000 of them was asked" in notes["Google analogies"]
-    assert "sample" not in notes["WordSim-353"]
+    assert "a sample of 1000 of them was asked" in notes["google-analogies"]
+    assert "sample" not in notes["wordsim353"]
     numbers = ["before", "after", "change", "before_se", "after_se", "change_se"]
     lacking = table[table[numbers].isna().any(axis=1)]
     assert len(lacking) >= 4

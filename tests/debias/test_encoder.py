@@ -95,7 +95,7 @@ def test_model_card_reports_gain_cost_and_what_is_left(encoder, options, tmp_pat
     n_words = len(encoder.snapshot([*WORDS, query, options["criterion"]]))
     for part in (
         *("`LEACE()`", "criterion gender", "MiniLM", "does not mean\nthat the bias is gone"),
-        *("word similarity: SimLex-999", "linear classification accuracy: gender"),
+        *("word similarity: simlex999", "linear classification accuracy: gender"),
         f"| {before['weat']:.3f} | {after['weat']:.3f} |",
         f"On {n_words:,} single words",
     ):

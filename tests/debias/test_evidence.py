@@ -285,7 +285,7 @@ def test_scores_are_those_of_the_quality_of_models(packaged_model, tmp_path):
     sources = ["wordsim353", "simlex999", file]
     same = packaged_model.copy("same")
     rows = quality_of(packaged_model, same, quality=sources, n_sample=None)
-    assert [row.subject for row in rows] == ["WordSim-353", "SimLex-999", "questions"]
+    assert [row.subject for row in rows] == ["wordsim353", "simlex999", "questions"]
     for row, source in zip(rows, sources, strict=True):
         expected = evaluate(packaged_model, source)
         assert row.before == row.after == pytest.approx(expected.score, abs=1e-6)

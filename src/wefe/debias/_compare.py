@@ -190,7 +190,8 @@ def compare(
         ``ProximityBias(k=20)``. Queries too large for a metric are split into subqueries.
     quality : 'auto', sequence, or None, default='auto'
         Benchmarks: names and files for :func:`wefe.quality.load_benchmark`. 'auto' takes
-        'wordsim353', 'simlex999' and `n_sample` of the 'google-analogies' from gensim (minutes).
+        'wordsim353', 'simlex999' and `n_sample` of the 'google-analogies' from gensim (minutes);
+        without gensim, these are left out and logged.
     criterion : Criterion or str, optional
         Adds the tests for remaining bias, of each class against all others. For other words or
         numbers of neighbours, see :func:`wefe.explore.recovery_tests`.

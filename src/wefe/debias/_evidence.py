@@ -181,12 +181,8 @@ _N_NEIGHBORS = 10
 # The last two: 1 - cosine of the vectors before and after, and |after - before| / |before|.
 _MOVED = ("share of vectors changed", "mean cosine displacement", "mean vector displacement")
 _KEPT = "neighbourhood overlap"
-# Benchmarks that come with gensim, and their labels.
-_SHIPPED = {
-    "wordsim353": "WordSim-353",
-    "simlex999": "SimLex-999",
-    "google-analogies": "Google analogies",
-}
+# Benchmarks that come with gensim.
+_SHIPPED = ("wordsim353", "simlex999", "google-analogies")
 
 
 def displacement_rows(common: CommonWords) -> list[Row]:
@@ -247,31 +243,25 @@ def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) 
     )
 
 
-def check_quality(quality: object) -> list[tuple[str, Benchmark | str]]:
-    """Return labels with their benchmarks, or with the reason why gensim's is unavailable."""
-    if quality is None:
-        return []
+def check_quality(quality: object) -> list[Benchmark]:
+    """Return the benchmarks; those of gensim are left out and logged if it is not installed."""
     if isinstance(quality, str):
         check_choice("quality", quality, ("auto",))
-        quality = list(_SHIPPED)
-    return [_benchmark(each) for each in check_sequence("quality", quality)]
-
-
-def _benchmark(source: Any) -> tuple[str, Benchmark | str]:
-    label = _SHIPPED.get(str(source))
-    try:
-        benchmark = load_benchmark(source)
-    except (ImportError, FileNotFoundError) as error:
-        if label is None:
-            raise
-        return label, str(error)
-    check_choice(f"quality: the kind of {benchmark.name}", benchmark.kind, tuple(_KINDS))
-    return label or benchmark.name, benchmark
+        quality = _SHIPPED
+    benchmarks = []
+    for source in () if quality is None else check_sequence("quality", quality):
+        try:
+            benchmarks.append(load_benchmark(source))
+        except ImportError as error:
+            logger.warning("a benchmark is left out: %s", error)
+    for each in benchmarks:
+        check_choice(f"quality: the kind of {each.name}", each.kind, tuple(_KINDS))
+    return benchmarks
 
 
 def quality_rows(
     common: CommonWords,
-    benchmarks: Sequence[tuple[str, Benchmark | str]],
+    benchmarks: Sequence[Benchmark],
     n_sample: int | None,
     rng: np.random.Generator,
 ) -> list[Row]:
@@ -283,11 +273,7 @@ def quality_rows(
         for i, each in enumerate(common.models if words and benchmarks else ())
     ]
     rows = []
-    for label, benchmark in benchmarks:
-        if isinstance(benchmark, str):
-            measure = "analogy accuracy" if "analog" in label else "word similarity"
-            rows += rows_of("cost", measure, label, common.models, note=benchmark)
-            continue
+    for benchmark in benchmarks:
         measure, answer, least = _KINDS[benchmark.kind]
         answerable = np.flatnonzero(benchmark._answerable(set(words), prefix))
         n_lost = benchmark.n_items - len(answerable)
@@ -304,7 +290,7 @@ def quality_rows(
         else:
             scores = answer(models, benchmark._part(answerable.tolist()))
         facts = {"n": len(answerable), "note": "; ".join(notes)}
-        rows += rows_of("cost", measure, label, common.models, scores, **facts)
+        rows += rows_of("cost", measure, benchmark.name, common.models, scores, **facts)
     return rows
 
 
