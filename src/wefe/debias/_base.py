@@ -597,16 +597,19 @@ class RowwiseDebias(WordDebias):
         return np.flatnonzero(fates), n_left
 
     def _map(self, vectors: FloatArray, into: FloatArray, fates: Fates) -> int:
-        """Write the new vectors of a block; return how many could not change."""
-        n_left = 0
+        """Write the new vectors of a block; return how many have no direction and stay."""
+        width = np.promote_types(vectors.dtype, np.float32)
+        exact = vectors.astype(width, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("ij,ij->i", exact, exact)
+        usual = (squares > np.finfo(width).tiny) & (squares < np.inf)
         for fate, function in ((1, self._map_vectors), (2, self._map_ignored)):
-            mask = fates == fate
+            mask = usual & (fates == fate)
             if function is not None and mask.any():
                 # Of a mapped file, only pages that are written to take memory.
                 rows = slice(None) if mask.all() else np.flatnonzero(mask)
-                into[rows], n_here = _mapped(function, vectors[rows])
-                n_left += n_here
-        return n_left
+                into[rows] = function(exact[rows])
+        return int((fates[~usual] > 0).sum())
 
 
 def rows_of(model: WordEmbeddingModel, words: Sequence[str]) -> dict[str, int]:
@@ -616,23 +619,6 @@ def rows_of(model: WordEmbeddingModel, words: Sequence[str]) -> dict[str, int]:
     known = model.vocab.keys() & set(form_of.values())
     rows = {word: model.vocab.get(form) for word, form in form_of.items() if form in known}
     return {word: row for word, row in rows.items() if row is not None}
-
-
-def _mapped(
-    map_vectors: Callable[[FloatArray], FloatArray], vectors: FloatArray
-) -> tuple[FloatArray, int]:
-    """Return the mapped vectors, and how many have no direction and do not change."""
-    width = np.promote_types(vectors.dtype, np.float32)
-    exact = vectors.astype(width, copy=False)
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.einsum("ij,ij->i", exact, exact)
-    usual = (squares > np.finfo(width).tiny) & (squares < np.inf)
-    if usual.all():
-        return map_vectors(exact), 0
-    result = vectors.copy()
-    if usual.any():
-        result[usual] = map_vectors(exact[usual])
-    return result, int((~usual).sum())
 
 
 def log_left(n_left: int) -> None:

@@ -29,8 +29,7 @@ from wefe.debias._projection import Erasure, Vectors, remove
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._declaration import Count, RandomState
 from wefe.metrics._projection import group_directions
-from wefe.models._passes import Rows, most_associated, vocabulary_blocks
-from wefe.models._search import directions
+from wefe.models._passes import Rows, most_associated, vocabulary_cosines
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 #: The class of words that lean to none of the others.
@@ -103,9 +102,7 @@ def word_classes(
 def _least_associated(
     model: WordEmbeddingModel, axes: Vectors, n_words: int, ignore: Sequence[str]
 ) -> Rows:
-    products = np.full(len(model.vocab), np.inf)
-    for here, block in vocabulary_blocks(model):
-        products[here] = np.abs(directions(block)[0] @ axes.T).max(axis=1)
+    products = np.abs(vocabulary_cosines(model, axes)).max(axis=1)
     products[[*rows_of(model, ignore).values()]] = np.inf
     least = np.argsort(products, kind="stable")[:n_words]
     return np.asarray(least[np.isfinite(products[least])])

@@ -16,8 +16,8 @@ from wefe.debias._base import Fates, Positive, WordDebias, fits
 from wefe.debias._projection import Vectors
 from wefe.metrics._declaration import Count
 from wefe.metrics._projection import length_left, share_lost
-from wefe.models._passes import Rows, vocabulary_blocks
-from wefe.models._search import directions, nearest_neighbors
+from wefe.models._passes import Rows, vocabulary_cosines
+from wefe.models._search import nearest_neighbors
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -121,9 +121,7 @@ class RepulsionAttractionNeutralization(WordDebias):
     def _change(
         self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
     ) -> tuple[Rows, int]:
-        along = np.full(model.table.n_rows, np.nan)
-        for some, vectors in vocabulary_blocks(model):
-            along[some] = directions(vectors)[0] @ self.bias_direction_
+        along = vocabulary_cosines(model, self.bias_direction_)[:, 0].astype(np.float64)
         chosen = np.flatnonzero(fates)
         rows = chosen[~np.isnan(along[chosen])]
         k = min(self.n_neighbours, int(np.isfinite(along).sum()) - 1)
