@@ -8,6 +8,7 @@ from scipy.spatial.distance import pdist
 
 from wefe import WordEmbeddingModel
 from wefe.datasets import Criterion
+from wefe.debias._projection import remove
 from wefe.explore import bias_directions, extreme_words, model_page, word_page
 from wefe.explore._projections import in_two_dimensions
 from wefe.metrics import direct_bias, indirect_bias
@@ -101,7 +102,7 @@ def test_the_interval_of_a_share_is_that_of_random_words(packaged_model, criteri
 def test_after_a_mitigation_the_former_directions_are_asked_for(toy_model):
     directions = bias_directions(toy_model, PAIRS)
     removed = WordEmbeddingModel(
-        (list(toy_model), directions.without(toy_model.vectors)), "removed"
+        (list(toy_model), remove(toy_model.vectors, directions.subspace)), "removed"
     )
     page = word_page(removed, "nurse", PAIRS, k=5, original=toy_model)
     assert page.projection["she"] == pytest.approx(0, abs=1e-12)
@@ -114,7 +115,7 @@ def test_after_a_mitigation_the_former_directions_are_asked_for(toy_model):
 
 def test_rounding_leans_to_no_group(toy_model):
     directions = bias_directions(toy_model, PAIRS)
-    removed = directions.without(toy_model.vectors).astype(np.float32)
+    removed = remove(toy_model.vectors, directions.subspace).astype(np.float32)
     flat = WordEmbeddingModel((list(toy_model), removed), "flat")
     page = word_page(flat, "nurse", directions, k=6)
     assert page.leans_to == "no clear direction"

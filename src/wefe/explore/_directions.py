@@ -26,18 +26,19 @@ from wefe.words import Preprocessors, check_preprocessors, variants
 FREQUENT = 50_000
 
 
+AS_LOOKED_UP = "as written, or in a form that the preprocessors produce"
+
+
 class Found(NamedTuple):
-    """Words found in a model, and those left out."""
+    """Words found in a model."""
 
     #: As they were asked for, and as the vocabulary has them, without its prefix.
     words: list[str]
     forms: list[str]
     #: Of shape (n_words, dim), float64.
     vectors: Vectors
-    #: Words that the model lacks; that have no direction; that are another form of one before.
+    #: Words that the model lacks, or that have no direction.
     lost: tuple[str, ...]
-    unusable: tuple[str, ...]
-    repeated: tuple[str, ...]
 
 
 def look_up(
@@ -52,7 +53,7 @@ def look_up(
 
     >>> model = WordEmbeddingModel((["a", "b"], np.array([[1.0, 0.0], [0.0, 0.0]])), "toy")
     >>> look_up(model, ["a", "A", "b", "c"], [{}, {"lowercase": True}])[2:]
-    (array([[1., 0.]]), ('c',), ('b',), ('A',))
+    (array([[1., 0.]]), ('b', 'c'))
     """
     hits = forms_found(model, tuple(dict.fromkeys(words)), preprocessors, "first")
     first: dict[str, str] = {}
@@ -61,24 +62,17 @@ def look_up(
             first.setdefault(hit[0], word)
     vectors = np.asarray(model.get_vectors(list(first)), np.float64).reshape(-1, model.dim)
     directed = directions(vectors)[1]
-    found = Found(
-        list(itertools.compress(first.values(), directed)),
-        bare_words(model, itertools.compress(first, directed)),
-        vectors[directed],
-        tuple(word for word, hit in hits.items() if not hit),
-        tuple(itertools.compress(first.values(), ~directed)),
-        tuple(word for word, hit in hits.items() if hit and first[hit[0]] != word),
-    )
+    known = {form: first[form] for form in itertools.compress(first, directed)}
+    lost = tuple(word for word, hit in hits.items() if not hit or hit[0] not in known)
     left_out = {
-        "lacks": found.lost,
-        "has only zero or non-finite vectors for": found.unusable,
-        "already has in another form": found.repeated,
+        "lacks, or has no direction for,": lost,
+        "already has in another form": hits.keys() - {*known.values(), *lost},
     }
     for what, own in left_out.items():
         if own and called is not None:
-            facts = model.name, what, len(own), len(hits), called, ", ".join(own)
+            facts = model.name, what, len(own), len(hits), called, ", ".join(sorted(own))
             logger.warning("%s %s %d of %d words of %r: %s", *facts)
-    return found
+    return Found([*known.values()], bare_words(model, known), vectors[directed], lost)
 
 
 def bare_words(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
@@ -107,26 +101,14 @@ def every_form(words: Iterable[str], preprocessors: Preprocessors | None) -> fro
 def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors | None) -> str:
     """Return a word as in the vocabulary; KeyError if it is missing or has no direction."""
     looked_up = look_up(model, [check_text("word", word)], preprocessors)
-    if looked_up.unusable:
-        raise KeyError(
-            f"the vector of {word!r} in {model.name} is zero or not finite, so it has no "
-            "direction. Choose another word."
-        )
     if looked_up.lost:
         first = bare_words(model, itertools.islice(model.vocab, FREQUENT))
         hint = nearest(word, [form for form in first if abs(len(form) - len(word)) < 3])
-        raise KeyError(f"{model.name} has no word {word!r}{as_looked_up(preprocessors)}.{hint}")
+        raise KeyError(
+            f"{model.name} has no word {word!r} {AS_LOOKED_UP}; or only a zero vector.{hint}"
+        )
     (form,) = forms(model, looked_up.forms)
     return form
-
-
-def as_looked_up(preprocessors: Preprocessors | None) -> str:
-    """Describe the forms in which words were looked up, and how to try others."""
-    if preprocessors is None:
-        return (
-            " exactly as written. To try other forms, use preprocessors=[{}, {'lowercase': True}]"
-        )
-    return " in any form that the preprocessors produce"
 
 
 # Below this share of the variance, other directions together explain more.
@@ -159,7 +141,7 @@ class BiasDirections:
         projections of other words.
     sets, n_lost : tuple of tuple of str, int
         Definitional sets that are complete in the model, and the number of those left out, because
-        words lack a vector or a direction.
+        the model lacks words.
     criterion : Criterion
         The criterion that the sets come from.
 
@@ -246,22 +228,6 @@ class BiasDirections:
             units = unit_rows(np.asarray(vectors, dtype=np.float64))
         return np.asarray(np.clip(units @ self.towards.T, -1.0, 1.0))
 
-    def without(self, vectors: npt.ArrayLike) -> Vectors:
-        """Return vectors without their component in the bias subspace.
-
-        Parameters
-        ----------
-        vectors : array-like of shape (n_words, dim)
-            Vectors of any length.
-
-        Returns
-        -------
-        ndarray of shape (n_words, dim)
-            Float64. To mitigate a model, use :mod:`wefe.debias`.
-        """
-        wide = np.asarray(vectors, dtype=np.float64)
-        return np.asarray(wide - wide @ self.subspace.T @ self.subspace)
-
 
 Places: TypeAlias = npt.NDArray[np.intp]
 #: What functions take for a criterion.
@@ -300,7 +266,7 @@ def bias_directions(
     Raises
     ------
     ValueError
-        If no set is complete, or the groups do not differ.
+        If no set is complete, a vector has no direction, or the groups do not differ.
 
     References
     ----------
@@ -322,12 +288,7 @@ def bias_directions(
             )
         return criterion
     known = as_criterion(criterion)
-    sets = list(known.definitional_sets)
-    unusable = [look_up(model, words, preprocessors).unusable for words in sets]
-    if bad := [words for words in unusable if words]:
-        logger.warning("definitional sets left out because these words have no direction: %s", bad)
-        # If no set is left, the look-up below raises the error.
-        sets = [words for words, lost in zip(sets, unusable, strict=True) if not lost] or sets
+    sets = known.definitional_sets
     complete = definitional_vectors(model, sets, "definitional_sets", preprocessors)
     # A set has fewer vectors than words if words share a form in the vocabulary.
     vectors = [part.vectors[np.array(part.first_row, int)] for part in complete]

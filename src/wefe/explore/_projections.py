@@ -19,10 +19,10 @@ from wefe._checks import (
 from wefe._visible import unique_labels
 from wefe.debias._base import check_words
 from wefe.explore._directions import (
+    AS_LOOKED_UP,
     FREQUENT,
     BiasDirections,
     CriterionLike,
-    as_looked_up,
     bare_words,
     bias_directions,
     every_form,
@@ -91,8 +91,8 @@ def project(
             continue
         known = {name: look_up(model, words, preprocessors, name) for name, words in lists.items()}
         if not any(one.words for one in known.values()):
-            raise ValueError(f"{model.name} has none of the words{as_looked_up(preprocessors)}.")
-        lost[label] = {name: one.lost + one.unusable for name, one in known.items()}
+            raise ValueError(f"{model.name} has none of the words {AS_LOOKED_UP}.")
+        lost[label] = {name: one.lost for name, one in known.items()}
         for name, one in known.items():
             cosines = directions.cosines(one.vectors)
             parts.append(projections_frame(label, name, one.forms, cosines, directions))

@@ -207,7 +207,7 @@ def correlate_with_statistic(
     has_number = np.isfinite(numbers)
     without_number = tuple(numbers.index[~has_number])
     known = look_up(model, list(numbers.index[has_number]), preprocessors, name)
-    lost = known.lost + known.unusable
+    lost = known.lost
     if without_number:
         logger.warning("%s: no number, left out: %s", name, ", ".join(without_number))
     if len(known.words) < _FEWEST:
