@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from wefe._checks import logger
-from wefe._visible import as_csv, records, visible
+from wefe._visible import as_csv, escape_markdown, records, visible
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.results import OPPOSITE
 
@@ -70,7 +70,7 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
     if index:
         frame = frame.rename_axis("").reset_index()
     columns = [_column(str(name), frame.iloc[:, i]) for i, name in enumerate(frame)]
-    is_number = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
+    is_number = _is_number(frame)
     wide = [max(map(cell_len, column)) for column in columns]
     widths = _fitting(wide, is_number, _room())
     # Drop the columns that do not fit.
@@ -88,13 +88,17 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
             "file)"
         )
         lines += textwrap.wrap(text, _room())
-    return "\n".join(lines)
+    # GitHub Actions obeys lines that begin so, even after spaces.
+    return re.sub(r"(?m)^(?=[^\S\n]*(::|##\[))", r"\\", "\n".join(lines))
 
 
 def as_markdown(title: str, frame: pd.DataFrame) -> str:
-    from wefe.study._diff import markdown_table, markdown_text
-
-    return f"### {markdown_text(title)}\n\n{markdown_table(_as_cells(frame))}\n"
+    """Return a table in Markdown whose cells cannot contain markup, links or mentions."""
+    cells = _as_cells(frame)
+    rows = [list(cells), *cells.to_numpy().tolist()]
+    lines = [f"| {' | '.join(map(escape_markdown, row))} |" for row in rows]
+    lines.insert(1, f"|{'|'.join('--:' if each else '---' for each in _is_number(frame))}|")
+    return "\n".join([f"### {escape_markdown(title)}", "", *lines, ""])
 
 
 def as_latex(title: str, frame: pd.DataFrame) -> str:
@@ -104,14 +108,17 @@ def as_latex(title: str, frame: pd.DataFrame) -> str:
     plain = [name for name in cells if not str(name).startswith("p value")]
     table = cells.style.hide(axis="index").format(escape="latex", subset=plain)
     table = table.format_index(escape="latex", axis="columns")
-    is_number = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
     text = table.to_latex(
         hrules=True,
         caption=_latex_text(title),
         position_float="centering",
-        column_format="".join("r" if to_right else "l" for to_right in is_number),
+        column_format="".join("r" if to_right else "l" for to_right in _is_number(frame)),
     )
     return str(text)
+
+
+def _is_number(frame: pd.DataFrame) -> list[bool]:
+    return [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
 
 
 def tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

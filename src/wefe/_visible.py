@@ -41,6 +41,17 @@ def one_line(text: object) -> str:
     return visible(" ".join(str(text).split()))
 
 
+def escape_markdown(value: object) -> str:
+    r"""Return a text that GitHub shows literally: no markup, table cell, link or mention.
+
+    >>> escape_markdown("a|b `c` <i> @me #1 http://d")
+    'a\\|b \\`c\\` \\<i\\> @\u200bme #\u200b1 http:\u200b//d'
+    """
+    text = re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", visible(re.sub(r"\s+", " ", str(value))))
+    # An invisible space prevents links and mentions of people and issues.
+    return re.sub(r"(?i)[@#](?=\w)|:(?=//)|www(?=\.)", "\\g<0>\u200b", text)
+
+
 def visible_data(value: Any, keep: str = "") -> Any:
     """Return plain data with :func:`visible` applied to all strings and keys."""
     if isinstance(value, str):

@@ -11,7 +11,7 @@ import typer.main
 from command_line import wefe
 
 from wefe import __version__
-from wefe._output import as_latex, as_text, bibtex
+from wefe._output import as_latex, as_markdown, as_text, bibtex
 from wefe.cli import application
 from wefe.metrics._registry import as_metric, metric_names
 
@@ -86,6 +86,15 @@ def test_small_p_values_are_never_zero_in_latex():
     text = as_latex("Scores", table)
     assert r"A \& B\_1 & $<0.001$ \\" in text
     assert r"50 \% & $0.041$ \\" in text
+
+
+def test_a_table_in_markdown_has_empty_cells_where_nothing_is():
+    frame = pd.DataFrame({"a_b": [None, "x|y"], "n": [float("nan"), 2.0]})
+    # No name makes another cell.
+    assert as_markdown("T", frame).splitlines()[2:] == [
+        *("| a b | n |", "|---|--:|"),
+        *("|  |  |", r"| x\|y | 2.0000 |"),
+    ]
 
 
 def test_what_a_terminal_would_obey_is_shown():

@@ -5,7 +5,8 @@ import re
 import pytest
 from made_results import results_of
 
-from wefe.report._render import escape_markdown, to_markdown
+from wefe._visible import escape_markdown
+from wefe.report._render import to_markdown
 from wefe.report._summarize import summarize
 
 
@@ -39,7 +40,8 @@ def test_names_in_sentences_are_bold_also_where_they_are_cut():
         ("a\n# b", "a # b"),
         ("~~a~~ *b* _c_ $d$ &lt; <b> `x`", r"\~\~a\~\~ \*b\* \_c\_ \$d\$ \&lt; \<b\> \`x\`"),
         ("glove 6B-50d", "glove 6B-50d"),
-        ("name@main", "name@main"),
+        ("http://a.b www.c.d", "http:\u200b//a.b www\u200b.c.d"),
+        ("\u2066b\u202e", r"\\u2066b\\u202e"),
     ],
 )
 def test_markup_is_escaped_and_nobody_is_mentioned(name, written):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
-import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -17,17 +15,16 @@ import pandas as pd
 import typer
 
 from wefe._checks import logger
-from wefe._output import Format, as_text, tell, write
-from wefe._visible import as_csv, one_line, visible, visible_data
+from wefe._output import Format, tell, write
+from wefe._visible import one_line, visible, visible_data
 from wefe.cli import _options as opt
 from wefe.cli._run import INTERRUPTED, Stored
 from wefe.study import Outcome, Study, StudyResults
-from wefe.study._diff import StudyDiff
+from wefe.study._diff import LONGEST_LIST
 from wefe.study._diff import diff as compare
 from wefe.study._gate import GateReport
 from wefe.study._gate import check as check_limits
 
-_LONGEST_TABLE = 40
 # GitHub shows at most ten annotations per step.
 _MOST_ANNOTATIONS = 10
 
@@ -147,22 +144,12 @@ def _open_baseline(baseline: Path, results: Path) -> StudyResults:
 
 
 def _print(report: GateReport) -> None:
-    colour, title = (
-        ("green", "Nearest to the limits") if report.passed else ("red", "Not within limits")
-    )
-    tell(f"Bias gate {report.summary()}", colour)
-    frame = report.short().rename(columns={"model_name": "model", "query_name": "query"})
-    # Reasons are listed in full below.
-    frame = frame.drop(columns="reason", errors="ignore")
-    print(f"\n{title} (value: distance from the score that means no bias)")
-    print(as_text(frame.head(_LONGEST_TABLE)))
-    if len(frame) > _LONGEST_TABLE:
-        print(f"... and {len(frame) - _LONGEST_TABLE:,} more")
-    lines = [f"- {message}" for message in report.messages()[:_LONGEST_TABLE]]
+    tell(f"Bias gate {report.summary()}\n", "green" if report.passed else "red")
+    write("table", [report._shown()], {})
+    lines = [f"- {message}" for message in report.messages()[:LONGEST_LIST]]
     lines += [f"note: {note}" for note in report.notes]
-    if lines:
-        # A line break in a name could inject a command into GitHub Actions.
-        tell("\n".join(["", *map(one_line, lines)]))
+    # A line break in a name could inject a command into GitHub Actions.
+    tell("\n".join(map(one_line, lines)))
 
 
 def _print_github(report: GateReport) -> None:
@@ -243,30 +230,13 @@ def diff(
         differences and settings.
     """
     found = compare(Stored().open(before), Stored().open(after), tolerance=tolerance)
-    texts: dict[str, Callable[[StudyDiff], str]] = {
-        "csv": _diff_csv,
-        "markdown": StudyDiff.to_markdown,
-        "table": _diff_text,
-    }
-    if format in texts:
-        print(texts[format](found), end="")
+    if format == "markdown":
+        print(found.to_markdown(), end="")
     else:
-        shown = [(title, frame) for title, frame, _ in found.tables()]
-        write(format, shown, {"differences": found.table, "settings": found.settings})
+        if format == "table":
+            print(f"{found.summary()}\n")
+        # A line break in a name could inject a command into GitHub Actions.
+        differences = found.table.map(visible_data)
+        write(format, found.tables(), {"differences": differences, "settings": found.settings})
     if not found.is_empty:
         raise typer.Exit(1)
-
-
-def _diff_csv(found: StudyDiff) -> str:
-    """Return CSV with quoted names, so that no line can be a command to a CI server."""
-    return as_csv(found.table.map(visible_data), quoting=csv.QUOTE_NONNUMERIC)
-
-
-def _diff_text(found: StudyDiff) -> str:
-    lines = [found.summary()]
-    for title, frame, n_more in found.tables():
-        # GitHub Actions obeys lines that begin so, even after spaces.
-        lines += ["", title, re.sub(r"(?m)^(?=[^\S\n]*(::|##\[))", r"\\", as_text(frame))]
-        if n_more:
-            lines.append(f"... and {n_more:,} more; --format csv prints all rows")
-    return "\n".join([*lines, ""])

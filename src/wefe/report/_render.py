@@ -12,6 +12,7 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from wefe._files import atomic_file, check_writable
+from wefe._visible import escape_markdown
 from wefe.plotting._style import DARK, LIGHT
 from wefe.report._summarize import summarize
 from wefe.report._text import TEMPLATES, environment
@@ -111,15 +112,3 @@ def write(path: str | os.PathLike[str], render: Callable[[], str]) -> None:
 
 def _file(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def escape_markdown(value: object) -> str:
-    r"""Return a text that GitHub shows literally: no markup, table cell or mention.
-
-    >>> escape_markdown("a|b `c` <i> @me #1")
-    'a\\|b \\`c\\` \\<i\\> @\u200bme #\u200b1'
-    """
-    text = re.sub(r"\s+", " ", str(value))
-    text = re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", text)
-    # An invisible space prevents mentions of people and links to issues.
-    return re.sub(r"(?<![\w])([@#])(?=\w)", "\\1\u200b", text)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +11,15 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import check_choice, check_number, found
-from wefe._visible import one_line
+from wefe._output import as_markdown
+from wefe._visible import escape_markdown
 from wefe.study._results import StudyResults, silhouette_of
 from wefe.study._schema import shown
 
 #: Distances from no bias of an audited ranking.
 IMPACT, GAP = "1 - impact ratio", "gap of mean scores"
+#: Most rows and messages to print.
+LONGEST_LIST = 40
 #: What a row of :func:`measured` is about.
 KEYS = ["model_name", "query_set", "query_name", "metric"]
 
@@ -27,7 +28,6 @@ _SAME = {"equal", "NaN in both"}
 _NUMBERS = ["score", "bias", "p_value", "score_lower", "score_upper"]
 # Sections of a study file whose differences the tables show.
 _LISTED = ["name", "models", "queries", "metrics", "mitigations", "silhouettes", "retrieval"]
-_LONGEST_LIST = 40
 _TABLES = ("aggregated", "ranks", "quality", "audits", "scores")
 
 
@@ -110,35 +110,28 @@ class StudyDiff:
 
     def to_markdown(self) -> str:
         """Return the differences as text for a pull request, the largest 40 of each table."""
-        title = f"{markdown_name(self.before)} before, {markdown_name(self.after)} after"
-        lines = [f"## {title}", "", self.summary()]
-        for title, frame, n_more in self.tables():
-            lines += ["", f"### {title}", "", markdown_table(frame)]
-            lines += ["", f"... and {n_more:,} more"] if n_more else []
-        return "\n".join([*lines, ""])
+        title = escape_markdown(f"{self.before} before, {self.after} after")
+        tables = [as_markdown(*each) for each in self.tables()]
+        return "\n".join([f"## {title}\n\n{self.summary()}\n", *tables])
 
-    def tables(self) -> Iterator[tuple[str, pd.DataFrame, int]]:
+    def tables(self) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield readable tables of the differences.
 
         Yields
         ------
         title : str
-            Title of the table.
+            Title of the table, with its numbers of rows if some are not shown.
         table : DataFrame
             At most 40 rows, without empty columns: rows without a score, then the largest changes.
-        n_more : int
-            Number of rows not shown.
         """
         for name in _TABLES:
             rows = self.changed(name)
             size = rows["change"].abs().fillna(math.inf)
             rows = rows.loc[size.sort_values(ascending=False, kind="stable").index]
-            largest = rows.head(_LONGEST_LIST).dropna(axis="columns", how="all")
             if len(rows):
-                title = name.capitalize()
-                yield title, largest.reset_index(drop=True), len(rows) - len(largest)
+                yield first_rows(name.capitalize(), rows)
         if len(self.settings):
-            yield "Settings", self.settings, 0
+            yield "Settings", self.settings
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"
@@ -187,6 +180,12 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     ]
     settings = pd.DataFrame(rows, columns=["setting", "before", "after"], dtype=object)
     return StudyDiff(before.plan.name, after.plan.name, table, settings)
+
+
+def first_rows(title: str, rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return a table to print, without empty columns, and a title that says if it is cut."""
+    shown = rows.head(LONGEST_LIST).dropna(axis="columns", how="all").reset_index(drop=True)
+    return title + f" ({len(shown)} of {len(rows):,})" * (len(shown) < len(rows)), shown
 
 
 def check_results(**given: object) -> None:
@@ -316,65 +315,3 @@ def _first(conditions: Mapping[str, Any], default: str | None) -> np.ndarray:
     """Return the name of the first condition that holds in each row."""
     names: Any = [np.array(name, dtype=object) for name in conditions]
     return np.select([*conditions.values()], names, np.array(default))
-
-
-# Readable tables
-
-
-# Columns that contain no user-chosen names.
-_PROSE = ("status", "differs", "limit", "reason")
-# Texts that GitHub turns into links, mentions and references.
-_LIVE = re.compile(r"@|#\w|://|www\.|mailto:", re.IGNORECASE)
-
-
-def markdown_table(frame: pd.DataFrame) -> str:
-    """Return a table in Markdown whose cells cannot contain markup, links or mentions."""
-    cells = frame.astype(object).apply(
-        lambda column: column.map(markdown_text if column.name in _PROSE else markdown_name)
-    )
-    numbers = set(frame.select_dtypes("number"))
-    return "\n".join(
-        [
-            _line(markdown_text(str(name).replace("_", " ")) for name in frame),
-            "|" + "|".join("--:" if name in numbers else "---" for name in frame) + "|",
-            *map(_line, cells.itertuples(index=False)),
-        ]
-    )
-
-
-def _line(cells: Iterable[str]) -> str:
-    # A pipe ends a cell, even in code.
-    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
-
-
-def markdown_name(value: Any) -> str:
-    """Return a user-chosen text as a code span; other values as :func:`markdown_text` does."""
-    if not isinstance(value, str):
-        return markdown_text(value)
-    text = one_line(value)
-    if not text:
-        return ""
-    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
-    room = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{room}{text}{room}{fence}"
-
-
-def markdown_text(value: Any) -> str:
-    r"""Return text that Markdown shows as it is: 4 digits, None and NaN as '', links as code.
-
-    >>> print(markdown_text("*is* like @team"))
-    \*is\* like `@team`
-    """
-    if pd.isna(value) is True:
-        return ""
-    if isinstance(value, bool | np.bool_):
-        return ("no", "yes")[bool(value)]
-    if isinstance(value, int | float | np.number):
-        return f"{value:.4g}"
-    words = one_line(value).split(" ")
-    return " ".join(markdown_name(w) if _LIVE.search(w) else _escaped(w) for w in words)
-
-
-def _escaped(text: str) -> str:
-    text = re.sub(r"([\\`*_{}\[\]()#+!~$@])", r"\\\1", text)
-    return html.escape(text, quote=False).replace("|", "&#124;")

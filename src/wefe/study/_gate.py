@@ -12,13 +12,15 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from wefe._checks import check_number, check_share, found
+from wefe._output import as_markdown
+from wefe._visible import escape_markdown
 from wefe.study._diff import (
     GAP,
     IMPACT,
     KEYS,
+    LONGEST_LIST,
     check_results,
-    markdown_table,
-    markdown_text,
+    first_rows,
     measured,
 )
 from wefe.study._plan import Plan
@@ -28,7 +30,6 @@ from wefe.study._schema import no_such, plain_name, shown
 #: An increase below this is rounding of vectors of 32 bits, and passes.
 ROUNDING = 1e-6
 
-_LONGEST_LIST = 40
 # What a mean is over: the scores of a query set, or an attribute of the names of an audit.
 _UNIT = ["metric", "query_set", "model_name", "query_name"]
 _VALUES = ["value", "baseline", "most"]
@@ -69,12 +70,6 @@ class GateReport:
         """The rows that did not pass."""
         return self.table[~self.table["passed"]].reset_index(drop=True)
 
-    def short(self) -> pd.DataFrame:
-        """Return violations, or else all rows, nearest to the limit first; no empty columns."""
-        margin = (self.table["most"] - self.table["value"]).sort_values(kind="stable")
-        shown = self.violations if len(self.violations) else self.table.loc[margin.index]
-        return shown.drop(columns="passed").dropna(axis="columns", how="all").reset_index(drop=True)
-
     def messages(self) -> list[str]:
         """Return a list with a sentence for each violation."""
         return [
@@ -91,20 +86,23 @@ class GateReport:
         return f"{outcome}: {n_shown:,} of {n:,} checks"
 
     def to_markdown(self) -> str:
-        """Return the outcome, :meth:`short` and `notes` in Markdown, for a job summary."""
-        shown = self.short()
-        title = "Nearest to the limits" if self.passed else "Not within limits"
-        lines = [f"## Bias gate {self.summary()}", "", f"### {title}", ""]
-        lines.append(markdown_table(shown.head(_LONGEST_LIST)))
-        if len(shown) > _LONGEST_LIST:
-            lines += ["", f"... and {len(shown) - _LONGEST_LIST:,} more"]
-        lines += ["", *(f"- {markdown_text(note)}" for note in self.notes)] if self.notes else []
-        lines += [
-            "",
+        """Return the outcome and `notes` in Markdown, for a job summary, with up to 40 checks."""
+        lines = [*self.messages()[:LONGEST_LIST], *self.notes]
+        text = "".join(f"- {escape_markdown(line)}\n" for line in lines)
+        return (
+            f"## Bias gate {self.summary()}\n\n{as_markdown(*self._shown())}\n{text}\n"
             "Values are distances from the score that means no bias. If the gate passes, the "
-            "measured values are within their limits. It does not mean that a model has no bias.",
-        ]
-        return "\n".join([*lines, ""])
+            "measured values are within their limits. It does not mean that a model has no bias.\n"
+        )
+
+    def _shown(self) -> tuple[str, pd.DataFrame]:
+        """Return violations, or else all rows, nearest to the limit first, with a title."""
+        if len(self.violations):
+            title, rows = "Not within limits", self.violations
+        else:
+            margin = (self.table["most"] - self.table["value"]).sort_values(kind="stable")
+            title, rows = "Nearest to the limits", self.table.loc[margin.index]
+        return first_rows(title, rows.drop(columns=["passed", "reason"]))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"
