@@ -395,22 +395,20 @@ def _run_words(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     return {"sets": sets, "audit": _nameless(audit), "not_audited": None}
 
 
-def _run_direction(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
+def _run_direction(place: Place, what: Mapping[str, Any]) -> Facts:
     from wefe.audit import audit_direction
     from wefe.datasets import load_criterion
 
-    criterion, forms = load_criterion(what["criterion"], offline=True), what["preprocessors"]
-    audit = partial(audit_direction, criterion, place.model, preprocessors=forms)
-    return _or_reason("audit", audit, ValueError)  # no set is complete
+    criterion = load_criterion(what["criterion"], offline=True)
+    return audit_direction(criterion, place.model, preprocessors=what["preprocessors"])
 
 
-def _run_silhouette(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
+def _run_silhouette(place: Place, what: Mapping[str, Any]) -> Facts:
     from wefe.silhouette import bias_silhouettes
 
     metric, query, model, params = place.asked(what)
     options = {**what["options"], "metric_params": params, "progress": False}
-    silhouettes = partial(bias_silhouettes, metric, query, [model], **options)
-    return _or_reason("silhouette", lambda: silhouettes()[0], ValueError)
+    return bias_silhouettes(metric, query, [model], **options)[0]
 
 
 def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -421,24 +419,14 @@ def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
-    # No set is complete, or the word is lacking or has no direction.
-    return _or_reason("page", partial(_page, place, **what), KeyError, ValueError)
-
-
-def _page(
-    place: Place,
-    criterion: str,
-    preprocessors: Sequence[Mapping[str, Any]],
-    word: str | None = None,
-) -> dict[str, Any]:
     from wefe.embeddings import get_embeddings_from_set
     from wefe.explore import bias_directions, model_page, word_page
 
-    forms, model = preprocessors, place.model
+    model, word, forms = place.model, what.get("word"), what["preprocessors"]
     if word is not None and not get_embeddings_from_set(model, [word], forms)[1]:
         raise ValueError(f"the model lacks the word {word!r}")
     # Directions of the original model show what a mitigation left.
-    directions = bias_directions(place.original or model, criterion, preprocessors=forms)
+    directions = bias_directions(place.original or model, what["criterion"], preprocessors=forms)
     if word is None:
         page = model_page(model, directions, preprocessors=forms).to_dict()
     else:
@@ -460,14 +448,17 @@ def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     return {"audit": audit_ranking(encoder, **options).to_dict()}
 
 
-def _or_reason(
-    key: str, compute: Callable[[], Facts | dict[str, Any]], *errors: type[Exception]
-) -> dict[str, Any]:
-    """Return a result, or the reason why there is none."""
-    try:
-        return {key: _nameless(compute()), "nan_reason": None}
-    except errors as error:
-        return {key: None, "nan_reason": str(error.args[0])}
+def _or_reason(key: str, compute: Callable[[Place, Mapping[str, Any]], Any]) -> _Run:
+    """Return a function whose result is that of another, or the reason why there is none."""
+
+    def run(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return {key: _nameless(compute(place, what)), "nan_reason": None}
+        # No set is complete, or a word is lacking or has no direction.
+        except (KeyError, ValueError) as error:
+            return {key: None, "nan_reason": str(error.args[0])}
+
+    return run
 
 
 def _nameless(found: Facts | dict[str, Any]) -> dict[str, Any]:
@@ -482,9 +473,9 @@ _RUN: Mapping[str, _Run] = {
     "warnings": _run_warnings,
     "mitigation": _run_mitigation,
     "words": _run_words,
-    "direction": _run_direction,
-    "silhouette": _run_silhouette,
+    "direction": _or_reason("audit", _run_direction),
+    "silhouette": _or_reason("silhouette", _run_silhouette),
     "quality": _run_quality,
-    "explore": _run_explore,
+    "explore": _or_reason("page", _run_explore),
     "retrieval": _run_retrieval,
 }
