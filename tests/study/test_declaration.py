@@ -149,7 +149,7 @@ BOUNDS = """
     =0.95 <1 >0 Lookup.strategy =first
     Lookup.normalize =False Lookup.lost_vocabulary_threshold =0.2 <=1 >=0 Lookup.own_words =False
     Metric.label = Mitigation.ignore =specific Quality.name =Quality
-    QuerySet.weight >=0 Retrieval.k =10 >=1 Retrieval.n_bootstrap =1000 >=40 Silhouette.vary
+    QuerySet.weight >0 Retrieval.k =10 >=1 Retrieval.n_bootstrap =1000 >=40 Silhouette.vary
     =targets Silhouette.n_runs =100 >=1 Silhouette.step >=1 Silhouette.k_min >=1 Silhouette.unequal
     =exhaust Silhouette.join =False Table.limit >=1 Table.min_count >=1 Table.trust_pickle =False
     Table.on_error =raise

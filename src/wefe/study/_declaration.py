@@ -125,7 +125,7 @@ class Declaration(Part):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Declaration:
-        checks = (_nothing_asked, _repeated, _unknown, _for_encoders, _without_weight)
+        checks = (_nothing_asked, _repeated, _unknown, _for_encoders)
         refuse(problem for check in checks for problem in check(self))
         return self
 
@@ -290,19 +290,6 @@ def _nothing_asked(study: Declaration) -> Iterator[Problem]:
     for key, others in enough.items():
         if not (getattr(study, key) or others):
             yield (key,), "missing"
-
-
-def _without_weight(study: Declaration) -> Iterator[Problem]:
-    """Find metrics whose query sets all have weight 0."""
-    for metric in study.metrics:
-        asked = {
-            position: entry.weight
-            for position, entry in enumerate(study.queries)
-            if metric.queries is None or entry.label in metric.queries
-        }
-        if set(asked.values()) == {0}:
-            text = f"is 0 for every query set of {metric.label}; give at least one a weight above 0"
-            yield ("queries", min(asked), "weight"), text
 
 
 def _repeated(study: Declaration) -> Iterator[Problem]:

@@ -277,7 +277,7 @@ class QuerySetEntry(Part):
     #: Queries written in the study file: [[queries.query]].
     query: list[InlineQuery] | None = Field(default=None, min_length=1)
     #: Its weight in the overall score; default: its number of queries.
-    weight: float | None = Field(default=None, ge=0)
+    weight: float | None = Field(default=None, gt=0)
     #: Names of queries to leave out.
     leave_out: list[str] = Field(default=[])
 
