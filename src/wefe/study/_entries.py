@@ -47,7 +47,7 @@ from wefe.study._schema import (
 from wefe.words import Words as AnyWords
 from wefe.words import check_preprocessors
 
-_TO_FILL_IN = "FILL IN"
+_OF_TOKENIZERS = ("tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json")
 
 
 class _OpenedEntry(Part):
@@ -62,15 +62,6 @@ class _OpenedEntry(Part):
     downloads: ClassVar[Collection[str]] = ()
     #: The keys that are names of files, the first one of the model itself.
     paths: ClassVar[tuple[str, ...]]
-
-    @model_validator(mode="after")
-    def _is_filled_in(self) -> _OpenedEntry:
-        key, value = self.paths[0], self.place
-        if value.upper().startswith(_TO_FILL_IN):
-            what = value.removeprefix(_TO_FILL_IN).lstrip(": ")
-            text = f"still to be filled in ({what}). Write where the model is, or remove the entry"
-            refuse([((key,), text)])
-        return self
 
     @property
     def place(self) -> str:
