@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -136,17 +137,8 @@ class _OpenedEntry(Part):
 
 def _with_siblings(path: Path) -> list[Path]:
     """Return a file and others that may belong to it: 'x.kv.vectors.npy', 'tokenizer.json'."""
-    names = {path.name}
-    if path.suffix == ".safetensors":
-        names |= {"tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json"}
-    elif path.suffix in (".npy", ".npz"):
-        names.add(f"{path.stem}.txt")
-    # Compare names, because a folder may contain thousands of models.
-    return [
-        path.parent / name
-        for name in sorted(os.listdir(path.parent))
-        if name in names or name.startswith(f"{path.name}.")
-    ]
+    named_after = sorted(path.parent.glob(f"{glob.escape(path.name)}.*"))
+    return [path, path.with_suffix(".txt"), *map(path.with_name, _OF_TOKENIZERS), *named_after]
 
 
 class TableEntry(_OpenedEntry):
