@@ -87,10 +87,6 @@ def test_results_go_beside_the_study_file(tmp_path):
         ({"models": {"source": "demo"}}, "have double brackets"),
         ({"models": [{"source": "a"}, {"sorce": "b"}]}, "number 2, key 'sorce': unknown to models"),
         ({"models": [{"source": 3}]}, "number 1, key 'source': must be a valid string; got 3"),
-        (
-            {"models": [{**ENCODER, "templates": ["{} is.", "No gap."]}]},
-            "key 'models', number 1, key 'templates', number 2: must have one {}",
-        ),
         ({"models": [{"source": "a", "on_error": "skp"}]}, "Did you mean 'skip'?"),
         ({"queries": [{"set": "gendre"}]}, "'gendre' is no published query set. Did you mean"),
         ({"queries": [{"query": [AGE]}]}, "key 'queries', number 1, key 'name': missing"),

@@ -72,7 +72,6 @@ def test_files_are_read_and_another_question_is_another_task(encoder, tmp_path):
         ({"names": "absent.json"}, "there is no file"),
         ({"names": "bad.json"}, "key 'names': bad.json cannot be read"),
         ({"names": {"one": ["Amy"]}}, "two or more groups"),
-        ({"documents": ["no gap"]}, "one '{}'"),
         ({"models": ["other"]}, "'other' is no encoder"),
     ],
 )

@@ -298,20 +298,16 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
     def names(table: str, key: str = "name") -> list[tuple[Location, str]]:
         return [((table, i, key), each.label) for i, each in enumerate(getattr(study, table))]
 
+    mitigated: list[tuple[Location, str]] = [
+        (("mitigations", i, "name"), how.label_of(model))
+        for i, how in enumerate(study.mitigations)
+        for model in study.labels()
+    ]
+    quality = [] if study.quality is None else [(("quality", "name"), study.quality.name)]
     for named in (
-        [
-            *names("models"),
-            *(
-                (("mitigations", i, "name"), how.label_of(model))
-                for i, how in enumerate(study.mitigations)
-                for model in study.labels()
-            ),
-        ],
+        names("models") + mitigated,
         [((), OVERALL), *names("queries")],
-        [
-            *(names("metrics", "label") + names("external")),
-            *([] if study.quality is None else [(("quality", "name"), study.quality.name)]),
-        ],
+        [*names("metrics", "label"), *names("external"), *quality],
         names("retrieval"),
     ):
         for position, _ in repeated([name for _, name in named]):

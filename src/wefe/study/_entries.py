@@ -173,12 +173,6 @@ class TableEntry(_OpenedEntry):
         return without_suffixes(short) or short
 
 
-def _check_gap(text: str) -> str:
-    if text.count("{}") != 1:
-        raise ValueError(f"must have one {{}} for the word; got {text!r}")
-    return text
-
-
 class EncoderEntry(_OpenedEntry):
     #: A contextual or sentence encoder: a folder saved by transformers or sentence-transformers, or
     #: 'org/name' on Hugging Face.
@@ -190,7 +184,7 @@ class EncoderEntry(_OpenedEntry):
     #: How to combine the token vectors of an encoder.
     pooling: Literal["auto", "mean", "first", "cls", "sentence"] = "auto"
     #: Sentences with one {} for the word, in which to embed it.
-    templates: list[Annotated[str, AfterValidator(_check_gap)]] | None = Field(None, min_length=1)
+    templates: list[str] | None = Field(default=None, min_length=1)
     #: 'cpu', 'cuda', 'cuda:1'; default: a GPU if there is one.
     device: str | None = None
     #: Type of the encoder's weights; default: the model's own.

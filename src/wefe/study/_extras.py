@@ -267,25 +267,19 @@ class RetrievalEntry(Part):
 
     def load(self, base: str | os.PathLike[str]) -> dict[str, Any]:
         """Return the arguments of :func:`wefe.retrieval.audit_ranking` as plain data."""
-        from wefe.contextual._contexts import check_templates
         from wefe.retrieval import load_resume_names
         from wefe.retrieval._texts import check_groups
 
         names = self._read("names", base, json.loads)
         with blaming("retrieval", self.label, "names"):
             groups = check_groups(load_resume_names() if names is None else names)
-        documents = self._read("documents", base, _lines)
-        with blaming("retrieval", self.label, "documents"):
-            templates = check_templates("documents", documents)
         return {
+            **self.model_dump(include={"neutral", "k", "n_bootstrap"}),
             "queries": self._read("queries", base, _lines),
-            "templates": [*templates],
+            "templates": self._read("documents", base, _lines),
             # Pairs, because the order of the groups matters.
             "names": [[group, [*own]] for group, own in groups.items()],
-            "neutral": self.neutral,
             "relevance": self._read("relevance", base, _numbers),
-            "k": self.k,
-            "n_bootstrap": self.n_bootstrap,
         }
 
     def _read(self, key: str, base: str | os.PathLike[str], parse: Callable[[str], Any]) -> Any:
