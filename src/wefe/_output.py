@@ -38,6 +38,14 @@ _UNLIMITED = 100_000
 _SHOWN = ["query", "model", "score", "interval", "p_value", "p_value_holm", "null", "p_value_bh"]
 _SHOWN += ["words_used", "words_lost", "note", "nan_reason", "interval_nan_reason"]
 
+# Characters with a meaning in LaTeX and BibTeX.
+_LATEX = {ord(mark): rf"\{mark}" for mark in "&%$#_{}"}
+_LATEX |= {
+    ord("\\"): r"\textbackslash{}",
+    ord("~"): r"\textasciitilde{}",
+    ord("^"): r"\textasciicircum{}",
+}
+
 Format: TypeAlias = Literal["table", "csv", "json", "markdown", "latex"]
 
 
@@ -103,18 +111,13 @@ def as_markdown(title: str, frame: pd.DataFrame) -> str:
 
 def as_latex(title: str, frame: pd.DataFrame) -> str:
     """Return a table in LaTeX for the package booktabs."""
-    cells = _as_cells(frame, _latex_p_value)
-    # The p-values are already LaTeX.
-    plain = [name for name in cells if not str(name).startswith("p value")]
-    table = cells.style.hide(axis="index").format(escape="latex", subset=plain)
-    table = table.format_index(escape="latex", axis="columns")
-    text = table.to_latex(
-        hrules=True,
-        caption=_latex_text(title),
-        position_float="centering",
+    text = _as_cells(frame).to_latex(
+        index=False,
+        escape=True,
+        caption=visible(title).translate(_LATEX),
         column_format="".join("r" if to_right else "l" for to_right in _is_number(frame)),
     )
-    return str(text)
+    return str(text).replace("\n", "\n\\centering\n", 1)
 
 
 def _is_number(frame: pd.DataFrame) -> list[bool]:
@@ -199,28 +202,17 @@ def p_value_text(p: float) -> str:
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
 
 
-def _latex_p_value(p: float) -> str:
-    """Format a p-value with three decimals, never as 0."""
-    return f"${p:.3f}$" if p >= 0.001 else "$<0.001$"
-
-
-def _latex_text(text: str) -> str:
-    frame = pd.DataFrame({"text": [visible(text)]}).style.hide(axis="index").hide(axis="columns")
-    lines = frame.format(escape="latex").to_latex().splitlines()
-    return str(lines[1].removesuffix(r" \\"))
-
-
-def _as_cells(frame: pd.DataFrame, p_value: Any = p_value_text) -> pd.DataFrame:
+def _as_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table of strings with headings for people."""
-    columns = [_column(str(name), frame.iloc[:, i], p_value) for i, name in enumerate(frame)]
+    columns = [_column(str(name), frame.iloc[:, i]) for i, name in enumerate(frame)]
     return pd.DataFrame({column[0]: column[1:] for column in columns}, index=frame.index)
 
 
-def _column(name: str, column: pd.Series, p_value: Any = p_value_text) -> list[str]:
+def _column(name: str, column: pd.Series) -> list[str]:
     """Return the heading and the cells of a column; cells without a value are empty."""
     write = number_text if pd.api.types.is_float_dtype(column) else lambda x: visible(str(x))
     if name.startswith("p_value"):
-        write, column = p_value, column.astype(float)
+        write, column = p_value_text, column.astype(float)
     cells = zip(column, column.isna(), strict=True)
     shown = ["" if is_missing else write(cell) for cell, is_missing in cells]
     return [visible(name).replace("_", " "), *shown]
@@ -306,9 +298,12 @@ def _entries(references: Iterable[str]) -> dict[str, str]:
     entries = {}
     for authors, title, venue, year in _REFERENCE.findall(" ".join(references)):
         names = re.split(r", | and ", authors.strip().replace(" et al.", ", others"))
-        fields = {"author": " and ".join(names), "title": f"{{{title}}}", "year": year}
+        fields = {"author": " and ".join(names), "title": title, "year": year}
         fields |= {"howpublished": venue} if venue else {}
-        lines = [f"  {name} = {{{_escaped(text)}}},\n" for name, text in fields.items()]
+        fields = {name: text.translate(_LATEX) for name, text in fields.items()}
+        # BibTeX keeps the capitals of what stands in braces.
+        fields["title"] = f"{{{fields['title']}}}"
+        lines = [f"  {name} = {{{text}}},\n" for name, text in fields.items()]
         key = _key(names[0], year)
         entries[key] = f"@misc{{{key},\n{''.join(lines)}}}\n"
     return entries
@@ -318,7 +313,3 @@ def _key(author: str, year: str) -> str:
     # BibTeX keys are ASCII letters.
     plain = unicodedata.normalize("NFKD", author.casefold()).encode("ascii", "ignore").decode()
     return f"{plain}{year}"
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"([&%$#_])", r"\\\1", text)
