@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain, combinations
@@ -345,8 +344,8 @@ def _language_criterion(language: str) -> Criterion:
     )
 
 
-def language_notes(language: str) -> str:
-    """Explain which words of a language were chosen, checked and left out.
+def language_notes(language: str) -> dict[str, Any]:
+    """Return notes on which words of a language were chosen, checked and left out.
 
     Parameters
     ----------
@@ -355,24 +354,17 @@ def language_notes(language: str) -> str:
 
     Returns
     -------
-    str
-        Lines of at most 88 characters.
+    dict
+        `review` and `choices`, texts; `left_out` and `occupations_left_out`, a reason for each
+        word that is left out or replaced.
 
     Examples
     --------
-    >>> print(language_notes("sv").splitlines()[-1])
-    - cashier: kassör and kassörska are different jobs
+    >>> language_notes("sv")["occupations_left_out"]["cashier"]
+    'kassör and kassörska are different jobs'
     """
     content = _language(language)
-    blocks = [
-        content["language"],
-        _wrapped(f"Review: {content['review']}"),
-        _wrapped(f"Choices: {content['choices']}"),
-    ]
-    for title, key in (("Words", "left_out"), ("Occupations", "occupations_left_out")):
-        reasons = [_wrapped(f"- {words}: {why}", "  ") for words, why in content[key].items()]
-        blocks.append("\n".join([f"{title} left out, or replaced:", *reasons]))
-    return "\n\n".join(blocks)
+    return {key: content[key] for key in ("review", "choices", "left_out", "occupations_left_out")}
 
 
 def language_word_sets(language: str) -> dict[str, list[str]]:
@@ -382,7 +374,3 @@ def language_word_sets(language: str) -> dict[str, list[str]]:
 
 def _language(language: str) -> dict[str, Any]:
     return read_shipped(f"languages/{check_choice('language', language, LANGUAGES)}")
-
-
-def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, 88, subsequent_indent=indent, break_on_hyphens=False)
