@@ -1,4 +1,4 @@
-"""Write files completely or not at all, and read the texts of users."""
+"""Write files completely or not at all, and read texts and JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+from wefe._checks import found
 
 
 def read_text(path: Path) -> str:
@@ -17,6 +19,21 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not text in UTF-8: {error}.") from error
+
+
+def read_json(path: Path, kind: Any = Any) -> Any:
+    """Read a JSON file whose content is of a kind; a ValueError says where it is not."""
+    from pydantic import TypeAdapter, ValidationError  # slow to import
+
+    try:
+        return TypeAdapter(kind).validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "its text"
+        raise ValueError(
+            f"{path} is damaged, or not the JSON file that is expected: {place}: {first['msg']}; "
+            f"found {found(first['input'])}."
+        ) from error
 
 
 @contextlib.contextmanager

@@ -51,7 +51,7 @@ CALLS = [
     (f"debias {DEMO} --out nowhere/out.bin", "there is no such folder to write into"),
     ("explore", "Missing option '--model'"),
     (f"explore {DEMO} --with doctor", "--with is for pages of words"),
-    (f"explore {DEMO} --criterion deep.json", "deep.json: expected a JSON file (it is nested too"),
+    (f"explore {DEMO} --criterion deep.json", "deep.json is damaged, or not the JSON"),
     (f"explore nursse {DEMO}", "Did you mean 'nurse'?"),
     (f"explore {DEMO} --words jobs.txt", "there is no such file"),
     (f"explore {DEMO} --words latin.txt", "latin.txt is not text in UTF-8"),

@@ -22,12 +22,13 @@ from wefe._checks import (
     import_library,
     listed,
 )
+from wefe._files import read_json
 from wefe.contextual._cache import cache_folder
 from wefe.contextual._contexts import Templates, check_templates
 from wefe.contextual._encoder import CachedEncoder, Encoder, Pooling
 from wefe.contextual._function import FunctionEncoder
 from wefe.contextual._model import ContextualModel, check_layer
-from wefe.models.formats._tokens import Module, read_json
+from wefe.models.formats._tokens import Module
 
 _DTYPES = ("float16", "bfloat16", "float32")
 

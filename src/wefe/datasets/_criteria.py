@@ -17,7 +17,8 @@ from wefe._checks import (
     check_word_set,
     found,
 )
-from wefe.datasets._download import read_json, read_shipped
+from wefe._files import read_json
+from wefe.datasets._download import read_shipped
 from wefe.datasets._studies import fetch_debias_multiclass, fetch_debiaswe
 from wefe.query import Query
 

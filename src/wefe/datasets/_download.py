@@ -25,16 +25,6 @@ def read_shipped(name: str) -> dict[str, Any]:
     return data
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON file of the user."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: expected a JSON file ({error}).") from error
-    except RecursionError:
-        raise ValueError(f"{path}: expected a JSON file (it is nested too deeply).") from None
-
-
 def shipped_word_sets(name: str) -> dict[str, Any]:
     word_sets: dict[str, Any] = read_shipped(name)["word_sets"]
     return word_sets

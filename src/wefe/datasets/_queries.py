@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wefe._checks import check_choice, logger, nearest
+from wefe._files import read_json
 from wefe.datasets._criteria import LANGUAGES, language_word_sets
-from wefe.datasets._download import FILES, at_hand, read_json, read_shipped
+from wefe.datasets._download import FILES, at_hand, read_shipped
 from wefe.datasets._studies import (
     fetch_bsa,
     fetch_debias_multiclass,

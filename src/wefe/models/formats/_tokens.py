@@ -9,12 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, found, import_library, logger
+from wefe._checks import check_choice, import_library, logger
+from wefe._files import read_json
 from wefe.models._file_array import FileArray
 from wefe.models._tables import StoredVectors, chunks
 from wefe.models._types import CHUNK_ROWS, FloatArray, Subwords
@@ -24,8 +25,6 @@ from wefe.models.formats._source import Reading, TableSource
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-
-T = TypeVar("T")
 
 # Tables that were made for vectors of words (model2vec, StaticEmbedding of sentence-transformers),
 # and the input tables of language models: Llama, Qwen, Gemma and the encoders and decoders of T5
@@ -53,24 +52,6 @@ class _Index:
     """The file of each tensor of a model in several files."""
 
     weight_map: dict[str, str]
-
-
-def read_json(path: Path, kind: type[T]) -> T:
-    """Read a JSON file of a known layout; a missing or damaged file is a ValueError."""
-    # Whoever opens a text file does not pay for this import.
-    from pydantic import TypeAdapter, ValidationError
-
-    try:
-        return TypeAdapter(kind).validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "its text"
-        raise ValueError(
-            f"{path} is damaged: {place}: {first['msg']}; found {found(first['input'])}. Fetch or "
-            "save it again."
-        ) from error
-    except FileNotFoundError as error:
-        raise ValueError(f"{path} is missing. Fetch or save the model again.") from error
 
 
 def find_local_files(path: Path) -> tuple[Path, tuple[Path, Path, list[str]]]:
