@@ -114,7 +114,7 @@ def test_exact_p_equals_listing_all_splits(literal, x, y, alternative):
 
 @pytest.mark.parametrize("mirrored", [False, True])
 @pytest.mark.parametrize("deviation", [-2.0, 0.0, 4.5])
-@pytest.mark.parametrize(("n", "size"), [(50, 25), (50, 26), (64, 56), (120, 60)])
+@pytest.mark.parametrize(("n", "size"), [(50, 25), (51, 26), (64, 56), (120, 60)])
 def test_bounds_contain_the_exact_count(n, size, deviation, mirrored):
     # Noise too small to carry a sum across the threshold, but too large for two values to be equal:
     # the count is that of the small integers, which the algorithm under test does not get to see.
@@ -131,7 +131,7 @@ def test_bounds_contain_the_exact_count(n, size, deviation, mirrored):
         values, limit, count = -values, 1 - limit, math.comb(n, size) - count
     lower, upper = _split_counting.count_at_least(values, size, limit)
     assert lower <= count <= upper
-    for cells in (10**3, 10**5):
+    for cells in (10**3, 10**5) if 2 * size <= n else ():
         lower, upper = _split_counting._bound_on_grid(np.sort(values), size, limit, cells)
         assert lower <= count <= upper
 
@@ -140,10 +140,10 @@ def test_bounds_contain_the_exact_count(n, size, deviation, mirrored):
 def test_grid_and_halves_agree_at_every_resolution(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 33))
-    size = int(rng.integers(1, n))
+    size = int(rng.integers(1, n // 2 + 1))
     values = np.sort(rng.integers(-(10**4), 10**4, n) ** int(rng.integers(1, 3)))
     threshold = int(rng.permutation(values)[:size].sum())
-    count = _split_counting._count_by_halves(values, size, threshold, 2**21)
+    count = _split_counting._count_by_halves(values, size, threshold)
     for cells in (1, 10**3, 10**5):
         lower, upper = _split_counting._bound_on_grid(values, size, threshold, cells)
         assert lower <= count <= upper

@@ -106,13 +106,12 @@ def permutation_test(
     alternative : {"greater", "less", "two-sided"}, default="greater"
         Side that counts as extreme.
     method : {"approximate", "exact", "saddlepoint", "auto"}, default="approximate"
-        ``"exact"`` counts all splits if there are up to 40 words in total, few different
-        associations, or few splits as extreme as the observed one; otherwise it computes two
-        guaranteed bounds, mostly within 1 %. If they differ more than twofold (from about 1,000
-        words), it draws random splits. ``"approximate"`` draws random splits. ``"saddlepoint"`` is
-        for a first look: its error is mostly below 1 % if at least 1,000 splits are as extreme.
-        ``"auto"`` uses it, but ``"exact"`` if p is between 0.025 and 0.1 or fewer than 1,000 splits
-        are as extreme.
+        ``"exact"`` counts all splits if there are up to 40 words in total, or few splits as extreme
+        as the observed one; otherwise it computes two guaranteed bounds, mostly within 1 %. If they
+        differ more than twofold (from about 1,000 words), it draws random splits. ``"approximate"``
+        draws random splits. ``"saddlepoint"`` is for a first look: its error is mostly below 1 % if
+        at least 1,000 splits are as extreme. ``"auto"`` uses it, but ``"exact"`` if p is between
+        0.025 and 0.1 or fewer than 1,000 splits are as extreme.
     n_iterations : int, default=10_000
         Number of random splits.
     random_state : int, numpy.random.Generator or None, default=None
@@ -159,9 +158,9 @@ def permutation_test(
         low = 2 * len(x) * int(values.sum()) // len(values) - observed
 
     if method in ("exact", "auto"):
-        fewest, most = _count_splits(values, len(x), low, high)
-        bounds, kind = _as_shares(fewest, most, n_splits)
+        bounds = _share_bounds(values, len(x), low, high)
         if bounds[0] >= _USELESS * bounds[1]:
+            kind: Literal["exact", "bounds"] = "exact" if bounds[0] == bounds[1] else "bounds"
             return PermutationTest(statistic, bounds[1], bounds, kind, alternative, n_splits)
     hits = _count_random_splits(values, len(x), low, high, n_iterations, random_state)
     return sampled(statistic, hits, n_iterations, alternative)
@@ -243,24 +242,14 @@ def _as_integers(values: Associations, statistic: float) -> tuple[npt.NDArray[np
     rounding = 4 * len(values) * np.finfo(np.float64).eps * largest
     tolerance = max(_TIE_TOLERANCE * max(1.0, abs(statistic)), rounding)
     # Changing each value by this much moves a statistic by at most a quarter of the tolerance.
-    negligible = tolerance / (4 * len(values))
-
-    step = _common_step(values, negligible)
+    step = _common_step(values, tolerance / (4 * len(values)))
     if step > tolerance:
         return np.rint(values / step).astype(np.int64), int(tolerance / step)
 
     # The sum of all absolute values stays below 2**62, as the counting asks.
     bits = min(53, 61 - len(values).bit_length())
     unit = math.ldexp(1.0, math.frexp(max(largest, tolerance))[1] - bits)
-    integers = np.rint(values / unit).astype(np.int64)
-    # Equal associations that were computed in another order differ in their last digits; made equal
-    # they need to be counted only once.
-    previous: int | None = None
-    for i in np.argsort(integers):
-        if previous is not None and integers[i] - previous <= negligible / unit:
-            integers[i] = previous
-        previous = int(integers[i])
-    return integers, int(tolerance / unit)
+    return np.rint(values / unit).astype(np.int64), int(tolerance / unit)
 
 
 def _common_step(values: Associations, error: float) -> float:
@@ -317,13 +306,11 @@ def _count_extreme(sums: npt.NDArray[np.int64], low: int | None, high: int) -> i
     return int(np.count_nonzero((sums >= high) | (low is not None and sums <= low)))
 
 
-def _count_splits(
+def _share_bounds(
     values: npt.NDArray[np.int64], size: int, low: int | None, high: int
-) -> tuple[int, int]:
-    """Bound the number of all splits whose first set sums to >= `high` or <= `low`."""
-    if low is not None and low >= high - 1:
-        n_splits = math.comb(len(values), size)
-        return n_splits, n_splits
+) -> tuple[float, float]:
+    """Bound the share of all splits whose first set sums to >= `high` or <= `low`."""
+    n_splits = math.comb(len(values), size)
     fewest, most = count_at_least(values, size, high)
     if low is not None:
         # Exchanging the sets of a split changes the sign of its statistic.
@@ -331,20 +318,14 @@ def _count_splits(
         if 2 * size != len(values):
             others = count_at_least(-values, size, -low)
         fewest, most = fewest + others[0], most + others[1]
-    # The observed split is one of them.
-    return max(fewest, 1), most
-
-
-def _as_shares(
-    fewest: int, most: int, n_splits: int
-) -> tuple[tuple[float, float], Literal["exact", "bounds"]]:
-    if fewest == most:
+    # The observed split is one of them. Without any difference, all are counted twice.
+    fewest, most = max(fewest, 1), min(most, n_splits)
+    if fewest >= most:
         # More than 10**323 splits: 1 / n_splits would be rounded to 0.
-        share = max(fewest / n_splits, math.ulp(0.0))
-        return (share, share), "exact"
-    lower = math.nextafter(fewest / n_splits, 0.0)
-    upper = min(math.nextafter(most / n_splits, math.inf), 1.0)
-    return (lower, upper), "bounds"
+        share = max(most / n_splits, math.ulp(0.0))
+        return share, share
+    upper = math.nextafter(most / n_splits, math.inf)
+    return math.nextafter(fewest / n_splits, 0.0), min(upper, 1.0)
 
 
 def _check_associations(values: npt.ArrayLike, name: str) -> Associations:
