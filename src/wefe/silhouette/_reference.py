@@ -20,7 +20,7 @@ from wefe._checks import (
 )
 from wefe._visible import unique_labels
 from wefe.metrics._base import BaseMetric
-from wefe.metrics._geometry import Vectors, average_ranks, pearson, unit_rows
+from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.metrics._registry import MetricLike, as_metric, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
@@ -382,7 +382,9 @@ def _response(table: pd.DataFrame, dial: Vectors, n_seeds: int) -> list[Any]:
     notes = [f"mean over {n_queries} subqueries"] * (n_queries > 1)
     if len(reasons := table["nan_reason"].dropna()):
         notes.append(f"{len(reasons)} of {len(table)} scores are NaN: {reasons.iloc[0]}")
-    correlation = np.mean([_rank_correlation(dial, curve) for curve in curves])
+    # Distances that differ by rounding are equal: a flat curve has no order.
+    ranked = pd.DataFrame([dial, *curves.round(9)]).T.corr("spearman")
+    correlation = ranked[0].iloc[1:].mean(skipna=False)
     return [*curves.mean(axis=0), correlation, "; ".join(notes)]
 
 
@@ -399,14 +401,6 @@ def _steady(metric: MetricLike) -> BaseMetric:
     if instance is not metric and "holdout" in instance.subset_params:
         return instance._with_params(holdout=False)[0]
     return instance
-
-
-def _rank_correlation(dial: Vectors, distances: Vectors) -> float:
-    there = ~np.isnan(distances)
-    if there.sum() < 2:
-        return math.nan
-    # Distances that differ by rounding are equal: a flat curve has no order.
-    return pearson(average_ranks(dial[there]), average_ranks(distances[there], tolerance=1e-9))
 
 
 def _least_dim(n_groups: int, n_concepts: int) -> int:
