@@ -21,7 +21,7 @@ def test_points_have_their_place_their_colour_and_their_values(packaged_model):
     figure = plot_neighborhood(page)
     centre = figure.data[-1]
     assert (centre.marker.symbol, centre.marker.color) == ("star", PALETTE[0])
-    others = page.map[~page.map["is_center"] & (page.map["group"] == "female")]
+    others = page.map.join(page.neighbors.set_index("rank")).query("leans_to == 'female'")
     neighbours = figure.data[0]
     assert (neighbours.x, neighbours.y) == (tuple(others["x"]), tuple(others["y"]))
     assert (neighbours.name, neighbours.marker.color) == ("female", PALETTE[0])

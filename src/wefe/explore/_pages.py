@@ -59,7 +59,6 @@ _N_RANDOM, _FEWEST_RANDOM = 199, 39
 _TAILS = (0.025, 0.975)
 # Random words are drawn from this many words with the nearest ranks.
 _AS_FREQUENT = 1000
-_ON_MAP = ["neighbor", "cosine", "leans_to", "projection", "indirect_bias"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,8 +258,8 @@ class WordPage:
     indirect_bias : pandas.Series
         Indirect bias with each of the `others` that the model has; NaN if undefined.
     map, map_method, theta : pandas.DataFrame, str, float
-        The neighbourhood in two dimensions: `word`, `x`, `y`, `cosine`, `projection`, `group` (as
-        `leans_to`), `indirect_bias` and `is_center`; and the parameters of :func:`word_page`.
+        The word and then its neighbours in two dimensions: `word`, `x` and `y`; and the parameters
+        of :func:`word_page`.
     nan_reason : str or None
         Why numbers are missing, if any are.
 
@@ -419,11 +418,6 @@ def word_page(
     (bare,) = bare_words(model, [form])
     vectors = np.concatenate([vector, model.rows(around.rows[0])])
     x, y = in_two_dimensions(vectors, map_method, random_state).T
-    (own,) = _shown(directions.cosines(vector), directions)
-    centre = pd.DataFrame([(bare, 1.0, leans_to, own, 0.0)], columns=_ON_MAP)
-    names = {"neighbor": "word", "leans_to": "group"}
-    both = pd.concat([centre, neighbors[_ON_MAP]], ignore_index=True)
-    both = both.rename(columns=names).assign(x=x, y=y, is_center=both.index == 0)
     return WordPage(
         word=bare,
         model_name=model.name,
@@ -436,8 +430,8 @@ def word_page(
         proximity_bias=float(proximity_bias(around.indirect_bias, theta)[0]),
         shares=_shares(found, places(of_random, least, directions), directions.labels),
         indirect_bias=pd.Series(betas, index=known.forms, dtype=np.float64),
-        map=both,
-        map_method=usable_method(map_method, len(both)),
+        map=pd.DataFrame({"word": [bare, *neighbors["neighbor"]], "x": x, "y": y}),
+        map_method=usable_method(map_method, len(x)),
         theta=theta,
         nan_reason=_why_missing(before, form, along),
     )

@@ -55,9 +55,9 @@ def plot_neighborhood(page: WordPage) -> go.Figure:
     >>> plot_neighborhood(word_page(load_test_model(), "nurse", k=20)).data[-1].text
     ('<b>nurse</b>',)
     """
-    table = page.map.reset_index(drop=True)
-    order = table.sort_values(["is_center", "cosine"], ascending=False, kind="stable").index
-    table["text"] = spaced(table, order[: _MOST_NEAR + 1])
+    # The first row is the word itself.
+    table = page.map.join(page.neighbors.set_index("rank"))
+    table["text"] = spaced(table, range(min(len(table), _MOST_NEAR + 1)))
     table["ring"] = np.where(table["indirect_bias"] > page.theta, 2.0, 0.4)
     template = (
         "<b>{word}</b><br>projection: {projection:.3f}<br>cosine with the centre: {cosine:.3f}<br>"
@@ -68,11 +68,10 @@ def plot_neighborhood(page: WordPage) -> go.Figure:
     looks[NO_CLEAR_DIRECTION] = (AWAY, "circle")
     figure = go.Figure()
     for name, (colour, symbol) in looks.items():
-        part = table[~table["is_center"] & (table["group"] == name)]
+        part = table[table["leans_to"] == name]
         marker = {"symbol": symbol, "color": colour, "line": {"width": part["ring"].tolist()}}
         add_points(figure, part, name, template, {**marker, "size": 11})
-    centre = table[table["is_center"]]
-    centre = centre.assign(text="<b>" + centre["text"] + "</b>")
+    centre = table[:1].assign(text="<b>" + table["text"] + "</b>")
     colour, _ = looks[page.leans_to]
     # The star stands out from a crowd of points.
     star = {"symbol": "star", "color": colour, "size": 22, "opacity": 1.0}
