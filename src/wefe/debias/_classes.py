@@ -29,7 +29,7 @@ from wefe.debias._projection import Erasure, Vectors, remove
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._declaration import Count, RandomState
 from wefe.metrics._projection import group_directions
-from wefe.models._passes import Rows, most_associated, vocabulary_cosines
+from wefe.models._passes import Rows, bare_words, most_associated, vocabulary_cosines
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 #: The class of words that lean to none of the others.
@@ -93,9 +93,10 @@ def word_classes(
         reach[rows, axis] = products
     for axis, (name, (rows, products)) in enumerate(zip(names, sides, strict=True)):
         own = rows[(products > 0) & (reach[rows].argmax(axis=1) == axis)]
-        words[name] += _words_of(model, own)
+        words[name] += bare_words(model, model.table.words_at(own))
     if neutral:
-        words[NEUTRAL] = _words_of(model, _least_associated(model, axes, most, flattened(words)))
+        rows = _least_associated(model, axes, most, flattened(words))
+        words[NEUTRAL] = bare_words(model, model.table.words_at(rows))
     return words
 
 
@@ -106,10 +107,6 @@ def _least_associated(
     products[[*rows_of(model, ignore).values()]] = np.inf
     least = np.argsort(products, kind="stable")[:n_words]
     return np.asarray(least[np.isfinite(products[least])])
-
-
-def _words_of(model: WordEmbeddingModel, rows: Rows) -> list[str]:
-    return [word.removeprefix(model.vocab_prefix or "") for word in model.table.words_at(rows)]
 
 
 def learned_classes(

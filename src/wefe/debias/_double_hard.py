@@ -16,7 +16,7 @@ from wefe.debias._projection import Erasure, Vectors, remove
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._declaration import Count, RandomState
 from wefe.metrics._geometry import ZERO_LENGTH
-from wefe.models._passes import Rows, most_associated, vocabulary_blocks
+from wefe.models._passes import Rows, bare_words, most_associated, vocabulary_blocks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
@@ -181,9 +181,7 @@ class DoubleHardDebias(RowwiseDebias):
             check_words("ignore", ignore),
             None if target is None else check_words("target", target),
         )
-        prefix = model.vocab_prefix or ""
-        words = model.table.words_at(np.concatenate(sides))
-        return [word.removeprefix(prefix) for word in words]
+        return bare_words(model, model.table.words_at(np.concatenate(sides)))
 
     def _map_ignored(self, vectors: FloatArray) -> FloatArray:
         return cleaned(vectors, self.mean_, self.frequency_direction_)

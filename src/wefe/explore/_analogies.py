@@ -11,13 +11,12 @@ import pandas as pd
 from wefe._checks import as_seed, check_positive_int, check_word_set, progress_bar
 from wefe.explore._directions import (
     CriterionLike,
-    bare_words,
     bias_directions,
     look_up,
     own_words,
 )
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
-from wefe.models._passes import forms, vocabulary_blocks
+from wefe.models._passes import bare_words, forms, vocabulary_blocks
 from wefe.models._search import directions as unit_vectors
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray

@@ -16,7 +16,7 @@ from wefe.datasets import Criterion, load_criterion
 from wefe.embeddings import definitional_vectors, forms_found
 from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.metrics._projection import RANK_TOLERANCE, ROUNDING, bias_subspace, group_directions
-from wefe.models._passes import Rows, forms
+from wefe.models._passes import Rows, bare_words, forms
 from wefe.models._search import directions
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
@@ -73,12 +73,6 @@ def look_up(
             facts = model.name, what, len(own), len(hits), called, ", ".join(sorted(own))
             logger.warning("%s %s %d of %d words of %r: %s", *facts)
     return Found([*known.values()], bare_words(model, known), vectors[directed], lost)
-
-
-def bare_words(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
-    """Return forms of a vocabulary without the model's prefix."""
-    prefix = model.vocab_prefix or ""
-    return [word.removeprefix(prefix) for word in words]
 
 
 def own_words(model: WordEmbeddingModel, rows: Rows) -> tuple[list[str], npt.NDArray[np.bool_]]:

@@ -21,7 +21,6 @@ from wefe.explore._directions import (
     BiasDirections,
     CriterionLike,
     Places,
-    bare_words,
     bias_directions,
     chance,
     form_of,
@@ -42,7 +41,7 @@ from wefe.explore._projections import (
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._projection import ROUNDING, direct_bias_by_word, indirect_bias
 from wefe.metrics._proximity import neighborhoods, proximity_bias
-from wefe.models._passes import plain_rows, vocabulary_cosines
+from wefe.models._passes import bare_words, plain_rows, vocabulary_cosines
 from wefe.models._search import directions as directions_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors

@@ -23,7 +23,6 @@ from wefe.explore._directions import (
     FREQUENT,
     BiasDirections,
     CriterionLike,
-    bare_words,
     bias_directions,
     every_form,
     form_of,
@@ -32,7 +31,7 @@ from wefe.explore._directions import (
 )
 from wefe.metrics._geometry import Vectors, unit, unit_rows
 from wefe.metrics._projection import ROUNDING, indirect_bias
-from wefe.models._passes import forms, most_associated, plain_rows, vocabulary_cosines
+from wefe.models._passes import bare_words, forms, most_associated, plain_rows, vocabulary_cosines
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query

@@ -15,7 +15,6 @@ from wefe.debias._evidence import CommonWords, plain_words, without_noise
 from wefe.explore._directions import (
     CriterionLike,
     as_criterion,
-    bare_words,
     bias_directions,
     every_form,
     look_up,
@@ -35,7 +34,7 @@ from wefe.metrics._recovery import (
     neighborhood_test,
     projection_test,
 )
-from wefe.models._passes import Rows
+from wefe.models._passes import Rows, bare_words
 from wefe.models._search import nearest_neighbors
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors

@@ -116,3 +116,9 @@ def forms(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
     """Return words as the vocabulary of a model writes them, with its prefix."""
     prefix = model.vocab_prefix or ""
     return [prefix + word for word in words]
+
+
+def bare_words(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
+    """Return forms of a vocabulary without the model's prefix."""
+    prefix = model.vocab_prefix or ""
+    return [word.removeprefix(prefix) for word in words]
