@@ -109,7 +109,7 @@ def test_the_overall_ranks_are_exactly_the_printed_ones(ties):
 def test_rankings_are_correlated_with_the_benchmark_too(method, expected):
     # The scores are the printed overall ranks, in which there are no ties.
     web = {"name": "WEB", "best": "lower", "scores": {m: float(r) for m, r in WEB.items()}}
-    results = study({"Overall": printed_ranks("Overall")}, [web], correlation=method)
+    results = study({"gender": printed_ranks("Overall")}, [web], correlation=method)
     ranking = results.rankings()
     assert ranking.sum(axis=1).tolist() == [8, 12, 25, 30, 28, 12, 25]
     found = results.correlations()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -28,6 +27,7 @@ from wefe.metrics._registry import as_metric
 from wefe.ranking import ranked
 from wefe.running import COLUMNS, holm
 from wefe.study import Study, StudyResults
+from wefe.study._plan import OVERALL
 
 _METHODS = {
     "exact": "all splits counted",
@@ -187,8 +187,7 @@ def measure(
     failures = opt.failures_of(results)
     # Printed tables call a query set by the name given to --queries.
     tidy = results.to_frame()[COLUMNS].rename(columns={"query_set": "queries"})
-    parts = [results.totals(part.name).values() for part in results.plan.query_sets]
-    totals = pd.concat(itertools.chain(*parts))
+    totals = results.totals[results.totals["query_set"] != OVERALL]
     scored, totals = (each[~each["model_name"].isin(failures)] for each in (tidy, totals))
     ranking = ranked(totals, "min")
     data = {"results": tidy}

@@ -64,13 +64,8 @@ def scored(results: StudyResults) -> pd.DataFrame:
     # Cells of a report name only what applies.
     tidy[["outside", "opposite"]] = tidy[["outside", "opposite"]].replace(False, None)
     places = pd.MultiIndex.from_frame(tidy[["metric", "query_set", "query_name"]])
-    left_out = [
-        (label, part.name, query)
-        for part in results.plan.query_sets
-        for label, totals in results.totals(part.name).items()
-        for query in totals["left_out"].iloc[0] or ()
-    ]
-    tidy["counts"] = ~places.isin(left_out)
+    left_out = results.totals.reindex(columns=["metric", "query_set", "left_out"])
+    tidy["counts"] = ~places.isin(pd.MultiIndex.from_frame(left_out.explode("left_out")))
     queries: dict[str, dict[tuple[str, ...], Query]] = defaultdict(dict)
     for task, _ in results.of_kind("score"):
         place = (task.place["metric"], task.place["query_set"], task.place["query"])

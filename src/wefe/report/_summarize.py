@@ -150,15 +150,14 @@ def _rankings(
     external = {part["name"]: pd.Series(part["scores"]) for part in settings["external"]}
     function = settings["aggregation"]["function"]
     for name, ranks in every.items():
-        totals = results.totals(name)
-        best = {label: table["best"].iloc[0] for label, table in totals.items()}
-        of_metrics = {label: t.set_index("model_name")["score"] for label, t in totals.items()}
+        best = results.totals.query("query_set == @name").groupby("metric")["best"].first()
         in_set = scores[(scores["query_set"] == name) | (name == OVERALL)]
         no_bias = in_set.groupby("metric")["no_bias_value"].unique()
         # Sums over fewer ranks are not comparable.
         sums = ranks.drop(columns=[*kinds], errors="ignore").sum(axis=1, skipna=False)
         sums = sums.sort_values(kind="stable")
-        aggregated = pd.DataFrame(external | of_metrics).reindex(sums.index, columns=ranks.columns)
+        aggregated = pd.DataFrame({**external, **results.aggregated(name)})
+        aggregated = aggregated.reindex(sums.index, columns=ranks.columns)
         yield {
             "name": name,
             "way": METHODS["aggregations"][function]
@@ -217,7 +216,7 @@ def _metrics(
         no_bias = sorted(own["no_bias_value"].unique()) or [metric.scale.no_bias_value]
         parts = []
         for name, rows in own.groupby("query_set", sort=False):
-            totals = results.totals(str(name))[metric.label]
+            totals = results.totals.query("query_set == @name and metric == @metric.label")
             cells = dict(list(rows.groupby("model_name")))
             parts.append(
                 {
@@ -272,12 +271,9 @@ def _changes(results: StudyResults) -> Iterator[dict[str, Any]]:
 
 
 def _distances(results: StudyResults, query_set: str) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            label: (table.set_index("model_name")["score"] - table["best"].iloc[0]).abs()
-            for label, table in results.totals(query_set).items()
-        }
-    )
+    totals = results.totals[results.totals["query_set"] == query_set]
+    best = totals.drop_duplicates("metric").set_index("metric")["best"]
+    return (results.aggregated(query_set) - best).abs()
 
 
 def _change(table: pd.DataFrame, base: str, model: str) -> list[dict[str, Any]]:

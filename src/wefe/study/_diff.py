@@ -248,11 +248,10 @@ def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
     quality = results._quality_table().rename(columns={"benchmark": "metric"})
     audits = pd.DataFrame(_audits(results))
     tables = [measured(results), quality.assign(table="quality"), audits]
+    totals = results.totals[results.totals["model_name"].isin(models)]
+    bias = (totals["score"] - totals["best"]).abs()
+    tables.append(totals.assign(table="aggregated", bias=bias))
     for place in results._places:
-        for totals in results.totals(place).values():
-            totals = totals[totals["model_name"].isin(models)]
-            bias = (totals["score"] - totals["best"]).abs()
-            tables.append(totals.assign(table="aggregated", query_set=place, bias=bias))
         ranks = results.rankings(place).loc[models].rank(method=ties).rename_axis("model_name")
         ranked: Any = ranks.rename_axis(columns="metric").unstack()
         tables.append(ranked.rename("score").reset_index().assign(table="ranks", query_set=place))

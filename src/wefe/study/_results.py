@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -215,8 +215,8 @@ class StudyResults:
             (or without such models: ``missing = "models"``) and models with a failed task.
         """
         metric, query_set = self._place(metric, query_set)
-        matrix = scores_matrix(self._part(metric, query_set))
-        totals = self._totals[metric, query_set]
+        scores, totals = (_at(each, metric, query_set) for each in (self._tidy, self.totals))
+        matrix = scores_matrix(scores)
         return matrix.assign(**{heading_of(totals): totals["score"].to_numpy()})
 
     def aggregated(self, query_set: str | None = None) -> pd.DataFrame:
@@ -233,10 +233,9 @@ class StudyResults:
             By default (``aggregation.function``) the mean distance from the no-bias value, 0 or
             more. NaN for a model with a failed task or without scores.
         """
-        totals = self.totals(query_set).items()
-        return pd.DataFrame(
-            {label: each.set_index("model_name")["score"] for label, each in totals}
-        )
+        totals = self._totals_of(query_set)
+        matrix = totals.pivot(index="model_name", columns="metric", values="score")
+        return matrix.reindex(index=[*self._models], columns=[*totals["metric"].unique()])
 
     def rankings(self, query_set: str | None = None) -> pd.DataFrame:
         """Return the ranks of the models by each metric; rank 1 is the least bias measured.
@@ -252,15 +251,12 @@ class StudyResults:
         DataFrame of shape (n_models, n_metrics)
             NaN for a model without a score.
         """
-        tables = self.totals(query_set)
+        tables = [self._totals_of(query_set)]
         if query_set in (None, OVERALL):
-            tables |= self._external
-        if not tables:
-            return pd.DataFrame(index=list(self._models))
-        ties = self.plan.settings["aggregation"]["ties"]
-        ranking = ranked(list(tables.values()), ties)
-        ranking.columns = pd.Index(list(tables))
-        return ranking.reindex(list(self._models))
+            tables += self._external()
+        ranking = ranked(tables, self.plan.settings["aggregation"]["ties"])
+        ranking.columns = pd.Index([name for each in tables for name in each["metric"].unique()])
+        return ranking.reindex([*self._models])
 
     def correlations(self, query_set: str | None = None) -> pd.DataFrame:
         """Return the rank correlations of the columns of :meth:`rankings`.
@@ -316,8 +312,8 @@ class StudyResults:
 
     def _pairs(self, metric: str, query_set: str, one: str, other: str) -> pd.DataFrame:
         """Return the queries' weights, and both models' distances from no bias with resamples."""
-        left_out = self._totals[metric, query_set]["left_out"].iloc[0]
-        part = self._part(metric, query_set)
+        left_out = _at(self.totals, metric, query_set)["left_out"].iloc[0]
+        part = _at(self._tidy, metric, query_set)
         part = part[~part["query_name"].isin(left_out)].dropna(subset=["bias", "distances"])
         first, second = (part[part["model_name"] == model] for model in (one, other))
         pairs = first.merge(second, on="query_name")
@@ -555,10 +551,6 @@ class StudyResults:
             "identity": task.identity,
         }
 
-    def _part(self, metric: str, query_set: str) -> pd.DataFrame:
-        tidy = self._tidy
-        return tidy[(tidy["metric"] == metric) & (tidy["query_set"] == query_set)]
-
     def _scale(self, task: Task) -> Scale:
         """Return the scale on which the score of a query is read."""
         what = task.identity
@@ -570,70 +562,54 @@ class StudyResults:
             return self._metrics[task.place["metric"]].scale
 
     @cached_property
-    def _totals(self) -> dict[tuple[str, str], pd.DataFrame]:
-        pairs = self._tidy[["metric", "query_set"]].drop_duplicates().itertuples(index=False)
-        return {place: self._total(*place) for place in map(tuple, pairs)}
+    def totals(self) -> pd.DataFrame:
+        """Aggregated scores: one row per query set or 'Overall', metric and model.
 
-    def _total(self, metric: str, query_set: str) -> pd.DataFrame:
+        The columns are those of :func:`wefe.aggregation.aggregate`.
+        """
+        if self._tidy.empty:
+            return _NO_TOTALS.astype({"score": float})
+        places = self._tidy.groupby(["metric", "query_set"], sort=False)
+        totals = pd.concat(self._total(scores) for _, scores in places)
+        weights = {name: part.weight for name, part in self._query_sets.items()}
+        return pd.concat([overall_scores(totals, weights), totals], ignore_index=True)
+
+    def _total(self, scores: pd.DataFrame) -> pd.DataFrame:
         """Return the aggregated scores of all models; NaN for models that are left out."""
-        part = self._part(metric, query_set)
         # A model that could not be opened must not remove queries from the others.
-        out = set(part["model_name"][part["status"] != "done"])
+        out = set(scores["model_name"][scores["status"] != "done"])
         if self.plan.settings["aggregation"]["missing"] == "models":
-            is_answered = part["score"].notna().groupby(part["query_name"]).transform("any")
-            out |= set(part["model_name"][is_answered & part["score"].isna()])
-        function = self.plan.settings["aggregation"]["function"]
-        totals, _ = aggregated(part, function, without=out)
+            is_answered = scores["score"].notna().groupby(scores["query_name"]).transform("any")
+            out |= set(scores["model_name"][is_answered & scores["score"].isna()])
+        totals, _ = aggregated(scores, self.plan.settings["aggregation"]["function"], without=out)
         return totals
 
-    def totals(self, query_set: str | None = None) -> dict[str, pd.DataFrame]:
-        """Return aggregated scores by metric, as from :func:`wefe.aggregation.aggregate`.
+    def _totals_of(self, query_set: str | None) -> pd.DataFrame:
+        place = OVERALL if query_set is None else query_set
+        check_known("query_set", [place], [OVERALL, *self._query_sets])
+        return self.totals[self.totals["query_set"] == place]
 
-        Parameters
-        ----------
-        query_set : str, optional
-            As in :meth:`aggregated`.
-
-        Returns
-        -------
-        dict of str to DataFrame
-            Metric label -> one row per model, with 'score', 'best' and how it was aggregated.
-        """
-        if query_set not in (None, OVERALL):
-            check_known("query_set", [query_set], self._query_sets)
-            return {
-                metric.label: self._totals[metric.label, query_set]
-                for metric in self.plan.metrics
-                if (metric.label, query_set) in self._totals
-            }
-        weights = {name: part.weight for name, part in self._query_sets.items()}
-        return {
-            metric.label: overall_scores(
-                [self._totals[metric.label, name] for name in metric.query_sets], weights
-            )
-            for metric in self.plan.metrics
-        }
-
-    @cached_property
-    def _external(self) -> dict[str, pd.DataFrame]:
-        columns = {
-            part["name"]: score_column(part["scores"], part["name"], part["best"])
-            for part in self.plan.settings["external"]
-        }
+    def _external(self) -> Iterator[pd.DataFrame]:
+        """Yield the columns of the overall ranking that are not scores of metrics."""
+        for part in self.plan.settings["external"]:
+            yield score_column(part["scores"], part["name"], part["best"])
         scores = self.quality()
         if scores is not None:
             from wefe.quality import quality_ranking
 
-            name = self.plan.settings["quality"]["name"]
-            columns[name] = quality_ranking(scores, name)
-        return columns
+            yield quality_ranking(scores, self.plan.settings["quality"]["name"])
 
 
 # Columns of the tidy table about the model and about the task.
 _OF_MODEL = ["base_model", "mitigation"]
 _OF_TASK = [*Outcome().provenance, "identity", "distances"]
+_NO_TOTALS = pd.DataFrame(columns=["query_set", "metric", "model_name", "score", "best"])
 # What is known of a model that was not opened yet.
 _UNKNOWN: Mapping[str, Any] = {"keys": {}, "failure": None, "info": {}}
+
+
+def _at(table: pd.DataFrame, metric: str, query_set: str) -> pd.DataFrame:
+    return table[(table["metric"] == metric) & (table["query_set"] == query_set)]
 
 
 def silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
