@@ -405,7 +405,7 @@ def _check_modules(folder: Path) -> Path | None:
     path = folder / "modules.json"
     if not path.is_file():
         return None
-    modules = read_json(path, list[Module])
+    modules: list[Module] = read_json(path, list[Module])
     refused = [each.type for each in modules if not _MODULES.fullmatch(each.type)]
     for each in modules:
         if each.type.endswith(".Dense"):
