@@ -169,7 +169,7 @@ def test_every_unusable_vector_is_reported_by_word_set_and_model(dtype, normaliz
     vectors = VECTORS.astype(dtype)
     vectors[0], vectors[1, 2], vectors[3, 0] = 0, math.nan, -math.inf
     model, words = WordEmbeddingModel((VOCABULARY, vectors), "broken"), ["he", "she", "man"]
-    which = r"zero for \['she'\], NaN or inf for \['he', 'man'\]"
+    which = "he, she, man"
     with pytest.raises(UnusableVectorError, match=f"broken .* 'Target': {which}"):
         embed(words, model, normalize=normalize)
     with pytest.raises(UnusableVectorError, match=which):

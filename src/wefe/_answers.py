@@ -13,7 +13,7 @@ import numpy as np
 
 from wefe._checks import as_seed, progress_bar
 from wefe._evaluation import Evaluation, call_all, in_memory, travelling
-from wefe.embeddings import UnanswerableError, embed_models
+from wefe.embeddings import UnanswerableError, embed_models, without_log
 from wefe.metrics._base import BaseMetric, has_own_run_query, result_of
 from wefe.metrics._exchange import ALTERNATIVES
 from wefe.models._load import words_of
@@ -131,7 +131,9 @@ def _at_once(
             own, lookup = metric._with_params(**options)
             if not own._asks_more():
                 plain[place] = own
-    for members, embedded in embed_models(models, query, lookup) if plain else ():
+    if not plain:
+        return answers
+    for members, embedded in embed_models(models, query, **without_log(lookup)):
         words = _counted(uses_of(embedded.sets))
         for place, own in plain.items():
             scores = own._scores(embedded.targets, embedded.attributes).tolist()

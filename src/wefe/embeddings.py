@@ -352,40 +352,41 @@ def embed_sets(
 ) -> tuple[WordSet, ...]:
     """Look up named sets of words; every look-up uses this function."""
     check_model(model)
-    check_bool("normalize", normalize)
-    embedded = _word_sets(sets, *_look_up(model, sets, preprocessors, strategy))
+    embedded = _word_sets(
+        model.name, sets, *_look_up(model, sets, preprocessors, strategy), normalize=normalize
+    )
     for part in embedded if verbose else ():
         counts = len(part), part.n_entries, part.name, len(part.lost)
         logger.info("%s: found %d forms for %d words of %r, lost %d", model.name, *counts)
-    if not _usable(embedded):
-        _refuse_unusable(model, embedded)
-    return _normalized(embedded) if normalize else embedded
+    return embedded
 
 
 def embed_models(
-    models: Sequence[WordEmbeddingModel], query: Query, lookup: Lookup
+    models: Sequence[WordEmbeddingModel],
+    query: Query,
+    lost_vocabulary_threshold: float = DEFAULT_THRESHOLD,
+    *,
+    normalize: bool = False,
+    **how: Any,
 ) -> Iterator[tuple[list[int], EmbeddedQuery]]:
     """Look up a query in several models; yield groups that find the same words, with positions.
 
     Vectors have shape (n_models, n_words, dim). Models that lost too many words, or have unusable
     vectors, are omitted.
     """
-    how = without_log(lookup)
-    threshold = how.pop("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
-    threshold = check_share("lost_vocabulary_threshold", threshold)
-    normalize = check_bool("normalize", how.pop("normalize", False))
+    threshold = check_share("lost_vocabulary_threshold", lost_vocabulary_threshold)
     targets, attributes = query._sides
-    sides = targets + attributes
+    sides, n_targets = targets + attributes, len(targets)
     groups: dict[Any, dict[int, FloatArray]] = {}
     for i, model in enumerate(models):
         found, vectors = _look_up(model, sides, **how)
         groups.setdefault((vectors.shape[1], found), {})[i] = vectors
     for (_, found), members in groups.items():
-        sets = _word_sets(sides, found, np.stack(list(members.values())))
-        if _why_undefined(models[0], sets, threshold) is None and _usable(sets):
-            sets = _normalized(sets) if normalize else sets
-            n_targets = len(targets)
-            yield list(members), EmbeddedQuery(query, "", sets[:n_targets], sets[n_targets:])
+        with suppress(UnusableVectorError):
+            vectors = np.stack(list(members.values()))
+            sets = _word_sets("", sides, found, vectors, normalize=normalize)
+            if _why_undefined(models[0], sets, threshold) is None:
+                yield list(members), EmbeddedQuery(query, "", sets[:n_targets], sets[n_targets:])
 
 
 def _look_up(
@@ -400,28 +401,27 @@ def _look_up(
     return found, model.get_vectors([form for forms, _, _ in found for form in forms])
 
 
-def _normalized(sets: Iterable[WordSet]) -> tuple[WordSet, ...]:
-    return tuple(replace(part, vectors=part.unit) for part in sets)
-
-
 def _word_sets(
-    named: _NamedSets, found: Sequence[_Found], every: FloatArray
+    label: str, named: _NamedSets, found: Sequence[_Found], every: FloatArray, *, normalize: bool
 ) -> tuple[WordSet, ...]:
     """Return word sets with the vectors of the forms found, of shape (..., n_forms, dim)."""
     vectors = np.asarray(every, dtype=np.float64)
     lengths = np.sqrt(np.einsum("...ij,...ij->...i", vectors, vectors))
+    is_bad = np.asarray(np.atleast_2d(~((lengths > 0) & (lengths < np.inf))).any(axis=0))
     sets, stop = [], 0
     for (name, _), (forms, lost, first_row) in zip(named, found, strict=True):
         start, stop = stop, stop + len(forms)
+        if bad := list(itertools.compress(forms, is_bad[start:stop])):
+            raise UnusableVectorError(
+                f"{label} has zero or non-finite vectors in {name!r}: {', '.join(bad)}. Repair "
+                "these vectors, or leave the words out of the query."
+            )
         part = WordSet(name, forms, vectors[..., start:stop, :], lost, first_row)
         vars(part)["lengths"] = lengths[..., start:stop]
         sets.append(part)
+    if check_bool("normalize", normalize):
+        return tuple(replace(part, vectors=part.unit) for part in sets)
     return tuple(sets)
-
-
-def _usable(sets: Iterable[WordSet]) -> bool:
-    """Return whether all vectors are finite and not zero."""
-    return all(part.lengths.all() and np.isfinite(part.lengths).all() for part in sets)
 
 
 def forms_found(
@@ -478,21 +478,6 @@ def _all_found(words: tuple[str, ...]) -> _Found:
 
 def _numbered(forms: Iterable[str]) -> dict[str, int]:
     return {form: row for row, form in enumerate(dict.fromkeys(forms))}
-
-
-def _refuse_unusable(model: WordEmbeddingModel, sets: Sequence[WordSet]) -> None:
-    for part in sets:
-        kinds = {"zero": part.lengths == 0, "NaN or inf": ~np.isfinite(part.lengths)}
-        problems = [
-            f"{kind} for {list(itertools.compress(part.words, which))}"
-            for kind, which in kinds.items()
-            if which.any()
-        ]
-        if problems:
-            raise UnusableVectorError(
-                f"{model.name} has unusable vectors in {part.name!r}: {', '.join(problems)}. "
-                "Repair these vectors, or leave the words out of the query."
-            )
 
 
 def _why_undefined(
