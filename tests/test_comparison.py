@@ -86,7 +86,7 @@ def numbers(found):
 def test_it_is_what_loops_over_resamples_and_words_find():
     found = compare_models("weat", QUERIES, ONE, OTHER, 40, random_state=3)
     assert numbers(found) == pytest.approx(literal(QUERIES, ONE, OTHER, 40, seed=3), rel=1e-9)
-    assert (found.n_queries, found.n_words, found.n_bootstrap) == (3, 30, 40)
+    assert (found.n_queries, found.n_words) == (3, 30)
 
 
 def test_the_distances_are_those_of_the_scores_that_measure_shows():

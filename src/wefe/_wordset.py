@@ -87,13 +87,6 @@ class Weights:
         """Return rows of words, and how often each counts: (n_cases or 1, n_words) each."""
         return np.arange(self.n_words)[None], self.matrix(cases)
 
-    def sums_by_case(self, values: Vectors) -> Vectors:
-        """Sum values that differ between cases: (n_cases or 1, n_words) to (n_cases,)."""
-        if len(values) == 1:
-            return self.sums(values[0])
-        weights = np.broadcast_to(self.matrix(), values.shape)
-        return np.asarray(np.einsum("ij,ij->i", weights, values))
-
 
 @functools.lru_cache  # few sizes occur, and the weights are never changed
 def Ones(n_words: int) -> Weights:
@@ -272,7 +265,10 @@ class WordSet:
         ndarray of shape (n_cases,)
             One sum per case.
         """
-        return self.weights.sums_by_case(values)
+        if len(values) == 1:
+            return self.weights.sums(values[0])
+        weights = np.broadcast_to(self.weights.matrix(), values.shape)
+        return np.asarray(np.einsum("ij,ij->i", weights, values))
 
     def mean(self, values: Vectors) -> Vectors:
         """Average values over the words of each case.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,8 +36,6 @@ class ModelComparison:
     p_value: float
     n_queries: int
     n_words: int
-    n_bootstrap: int
-    confidence: float
     distances: pd.DataFrame = field(repr=False)
     left_out: dict[str, str] = field(repr=False)
 
@@ -77,9 +76,9 @@ def compare_models(
         `one` and `other` (names of the models); `difference`, the mean distance of `other` from the
         no-bias value minus that of `one` (above 0, `one` shows less bias); `lower` and `upper`,
         bounds of its interval; the two-sided `p_value` for a difference of 0; `n_queries` and
-        `n_words`, compared queries and their distinct words; `n_bootstrap`; `confidence`;
-        `distances`, a table with the distance of each query from its no-bias value ('query_name',
-        'one', 'other'); and `left_out`, the reason for each query that was not compared.
+        `n_words`, compared queries and their distinct words; `distances`, a table with the distance
+        of each query from its no-bias value ('query_name', 'one', 'other'); and `left_out`, the
+        reason for each query that was not compared.
 
     Raises
     ------
@@ -121,29 +120,26 @@ def compare_models(
     wanted = Resampling(n_bootstrap, confidence, random_state)
     models = on_same_words([one, other], asked, params)
     left_out = {q.query_name: no_subquery(instance) for q in asked if not instance.subqueries(q)}
-    kept: list[tuple[str, list[Evaluation], list[Vectors]]] = []
+    rows, every_pair, words = [], [], set[str]()
     for query in generate_subqueries_from_queries_list(instance, asked):
         try:
             pair = [Evaluation(instance, query, m, params) for m in models]
             resampled = [resampled_distances(each, n_bootstrap, wanted.seed) for each in pair]
             _differences(*resampled)
-            kept.append((query.query_name, pair, resampled))
         except UnanswerableError as error:
             left_out[query.query_name] = str(error)
-    if not kept:
+            continue
+        rows.append((query.query_name, *(abs(e.value - e.scale.no_bias_value) for e in pair)))
+        every_pair.append(resampled)
+        words.update(itertools.chain(*(part.words for part in pair[0].sets)))
+    if not rows:
         name, why = next(iter(left_out.items()))
         raise ValueError(f"no query can be compared; the first one, {name!r}: {why.rstrip('.')}.")
-    rows = [(name, *(abs(e.value - e.scale.no_bias_value) for e in pair)) for name, pair, _ in kept]
     distances = pd.DataFrame(rows, columns=["query_name", "one", "other"])
-    found = paired_test(
-        distances[["one", "other"]].to_numpy(),
-        [resampled for *_, resampled in kept],
-        confidence=wanted.confidence,
-    )
-    words = {word for _, pair, _ in kept for part in pair[0].sets for word in part.words}
+    values = distances[["one", "other"]].to_numpy()
+    found = paired_test(values, every_pair, confidence=wanted.confidence)
     return ModelComparison(
-        *(one.name, other.name, *found),
-        *(len(kept), len(words), n_bootstrap, wanted.confidence, distances, left_out),
+        *(one.name, other.name, *found), len(rows), len(words), distances, left_out
     )
 
 

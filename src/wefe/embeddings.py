@@ -124,12 +124,17 @@ def embed_query(
     sets = embed_sets(model, targets + attributes, **how)
     incomplete = [part for part in sets if part.lost]
     for part in incomplete if warn_not_found_words else ():
-        lost = list(part.lost)
-        logger.warning("%s lacks %d words of %r: %s", model.name, len(lost), part.name, lost)
+        log_lost(model.name, part.name, part.lost)
     reason = _why_undefined(model, incomplete, threshold)
     n_targets = len(targets)
     sides = sets[:n_targets], sets[n_targets:]
     return EmbeddedQuery(query, model.name, *sides, reason, model.settings)
+
+
+def log_lost(model_name: str, set_name: str, lost: Sequence[str]) -> None:
+    """Log the out-of-vocabulary words of a set."""
+    words = len(lost), set_name, ", ".join(lost)
+    logger.warning("%s lacks %d words of %r: %s", model_name, *words)
 
 
 def get_embeddings_from_query(
@@ -279,21 +284,17 @@ def embed_tuples(
     Words that share a form share a row; see `first_row`.
     """
     called = sets_name or "sets"
-    names = [f"{called}[{i}]" for i in range(len(check_sequence(called, sets)))]
-    words = [(name, check_word_set(name, part)) for name, part in zip(names, sets, strict=True)]
+    words = [
+        (f"{called}[{i}]", check_word_set(f"{called}[{i}]", part))
+        for i, part in enumerate(check_sequence(called, sets))
+    ]
     parts = embed_sets(model, words, preprocessors, **how)
     incomplete = [part for part in parts if part.lost]
     kept = [part for part in parts if not part.lost or (part and not discard_incomplete_sets)]
     if incomplete and warn_lost_sets:
-        losses = (
-            f"{part.name} {'kept without' if part in kept else 'left out because the model lacks'} "
-            + ", ".join(part.lost)
-            for part in incomplete
-        )
-        logger.warning(
-            "%s: %d of %d %s lost a word: %s",
-            *(model.name, len(incomplete), len(parts), called, "; ".join(losses)),
-        )
+        losses = "; ".join(f"{part.name} lacks {', '.join(part.lost)}" for part in incomplete)
+        n_lost = len(incomplete), len(parts), called, len(parts) - len(kept), losses
+        logger.warning("%s: %d of %d %s lost a word, and %d are left out: %s", model.name, *n_lost)
     return kept
 
 

@@ -260,9 +260,7 @@ def check_query(query: object) -> None:
 
 def check_queries(queries: object) -> list[Query]:
     """Return one or more queries as a list."""
-    # `check_query` tells how to load the published queries that a text may name.
-    one = isinstance(queries, str)
-    given: list[Any] = [queries] if one else list(check_sequence("queries", queries))
+    given: list[Any] = list(check_sequence("queries", queries))
     if not given:
         raise ValueError("queries is empty; there is nothing to run.")
     for query in given:

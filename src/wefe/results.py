@@ -8,7 +8,7 @@ from typing import Any
 
 from wefe._checks import listed, logger
 from wefe._visible import html_table
-from wefe.embeddings import EmbeddedQuery, WordSet
+from wefe.embeddings import EmbeddedQuery, WordSet, log_lost
 from wefe.query import Query
 
 __all__ = ["MetricResult"]
@@ -118,7 +118,7 @@ def log_result(result: MetricResult, *, with_lost_words: bool = False) -> None:
     """Log why a result is NaN, its warnings and, if you ask for it, the lost words."""
     name, model = result.query.query_name, result.model_name
     for part, lost in result.lost_words.items() if with_lost_words else ():
-        logger.warning("%s lacks %d words of %r: %s", model, len(lost), part, ", ".join(lost))
+        log_lost(model, part, lost)
     if result.nan_reason is not None:
         logger.warning("%s is NaN for %s: %s", name, model, result.nan_reason)
     for text in result.warnings:
