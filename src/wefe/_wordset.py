@@ -247,9 +247,7 @@ class WordSet:
         return self._average(self.unit @ other.unit.T)
 
     def _dot(self, rows: Vectors) -> Vectors:
-        """Inner products of one vector per case with the words: (n_cases, n_words)."""
-        if self.vectors.ndim == 2:
-            return np.asarray(rows @ self.vectors.T)
+        """Inner products of one vector (or one per model) with the words: (n_cases, n_words)."""
         return np.asarray((self.vectors @ rows[:, :, None])[:, :, 0])
 
     def sum(self, values: Vectors) -> Vectors:

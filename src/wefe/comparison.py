@@ -129,7 +129,7 @@ def compare_models(
         except UnanswerableError as error:
             left_out[query.query_name] = str(error)
             continue
-        rows.append((query.query_name, *(abs(e.value - e.scale.no_bias_value) for e in pair)))
+        rows.append((query.query_name, *(e.scale.bias(e.value) for e in pair)))
         every_pair.append(resampled)
         words.update(itertools.chain(*(part.words for part in pair[0].sets)))
     if not rows:
@@ -182,7 +182,7 @@ def resampled_distances(evaluation: Evaluation, n_bootstrap: int, seed: int) -> 
         scores = evaluation.scores(_weights(evaluation, n_bootstrap, seed))
     except FractionalWeightsError:
         scores = evaluation.scores(_weights(evaluation, n_bootstrap, seed, whole=True))
-    return np.abs(scores - evaluation.scale.no_bias_value)
+    return np.asarray(evaluation.scale.bias(scores))
 
 
 def _weights(

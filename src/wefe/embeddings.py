@@ -98,15 +98,19 @@ class EmbeddedQuery:
 
     query: Query
     model_name: str
-    targets: tuple[WordSet, ...]
-    attributes: tuple[WordSet, ...]
+    sets: tuple[WordSet, ...]
     nan_reason: str | None = None
     model_settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def sets(self) -> tuple[WordSet, ...]:
-        """Target sets, then attribute sets."""
-        return self.targets + self.attributes
+    def targets(self) -> tuple[WordSet, ...]:
+        """The first of the sets."""
+        return self.sets[: self.query.template[0]]
+
+    @property
+    def attributes(self) -> tuple[WordSet, ...]:
+        """The other sets."""
+        return self.sets[self.query.template[0] :]
 
 
 def embed_query(
@@ -120,15 +124,12 @@ def embed_query(
     """Look up all words of a query, with the options of :class:`Lookup`; vectors are float64."""
     check_query(query)
     threshold = check_share("lost_vocabulary_threshold", lost_vocabulary_threshold)
-    targets, attributes = query._sides
-    sets = embed_sets(model, targets + attributes, **how)
+    sets = embed_sets(model, [*itertools.chain(*query._sides)], **how)
     incomplete = [part for part in sets if part.lost]
     for part in incomplete if warn_not_found_words else ():
         log_lost(model.name, part.name, part.lost)
     reason = _why_undefined(model, incomplete, threshold)
-    n_targets = len(targets)
-    sides = sets[:n_targets], sets[n_targets:]
-    return EmbeddedQuery(query, model.name, *sides, reason, model.settings)
+    return EmbeddedQuery(query, model.name, sets, reason, model.settings)
 
 
 def log_lost(model_name: str, set_name: str, lost: Sequence[str]) -> None:
@@ -173,9 +174,8 @@ def get_embeddings_from_query(
     (256,)
     """
     embedded = embed_query(**locals())  # the same parameters
-    if embedded.nan_reason:
-        names = model.name, query.query_name
-        logger.warning("%s: no embeddings of %s: %s", *names, embedded.nan_reason)
+    if reason := embedded.nan_reason:
+        logger.warning("%s: no embeddings of %s: %s", model.name, query.query_name, reason)
         return None
     targets, attributes = (
         {part.name: _as_dict(part, model) for part in side}
@@ -337,8 +337,7 @@ def definitional_vectors(
     if not complete:
         raise ValueError(
             f"{model.name} has none of the {len(sets)} {called} complete; at least 1 is needed. "
-            "Words are looked up as written"
-            + (f", behind the prefix {model.vocab_prefix!r}." if model.vocab_prefix else ".")
+            "Words are looked up as written, with the prefix of the model."
         )
     return complete
 
@@ -376,8 +375,7 @@ def embed_models(
     vectors, are omitted.
     """
     threshold = check_share("lost_vocabulary_threshold", lost_vocabulary_threshold)
-    targets, attributes = query._sides
-    sides, n_targets = targets + attributes, len(targets)
+    sides = [*itertools.chain(*query._sides)]
     groups: dict[Any, dict[int, FloatArray]] = {}
     for i, model in enumerate(models):
         found, vectors = _look_up(model, sides, **how)
@@ -387,7 +385,7 @@ def embed_models(
             vectors = np.stack(list(members.values()))
             sets = _word_sets("", sides, found, vectors, normalize=normalize)
             if _why_undefined(models[0], sets, threshold) is None:
-                yield list(members), EmbeddedQuery(query, "", sets[:n_targets], sets[n_targets:])
+                yield list(members), EmbeddedQuery(query, "", sets)
 
 
 def _look_up(
@@ -462,7 +460,7 @@ def _found(
 ) -> _Found:
     prefix = model.vocab_prefix
     written = tuple(prefix + word for word in words) if prefix else words
-    plain = preprocessors is None and isinstance(strategy, str) and strategy == "first"
+    plain = preprocessors is None and strategy == "first"
     if plain and not model._hidden and all(map(model.vocab.__contains__, written)):
         return _all_found(written)
     hits = forms_found(model, words, preprocessors, strategy)

@@ -17,14 +17,8 @@ Template: TypeAlias = tuple[int | Literal["n"], int | Literal["n"]]
 #: Target or attribute sets: the name and the words of each.
 Side: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
-_KEYS = (
-    "target_sets",
-    "attribute_sets",
-    "target_sets_names",
-    "attribute_sets_names",
-    "query_name",
-    "template",
-)
+_OWN = ("target_sets", "attribute_sets", "target_sets_names", "attribute_sets_names")
+_KEYS = (*_OWN, "query_name", "template")
 
 
 class Query:
@@ -187,7 +181,7 @@ class Query:
         True
         """
         check_known("query", data, _KEYS)
-        return cls(*(data.get(key) for key in _KEYS[:4]))  # type: ignore[arg-type]
+        return cls(*(data.get(key) for key in _OWN))  # type: ignore[arg-type]
 
     def to_json(self) -> str:
         """Return :meth:`dict` as JSON; write it to a file in UTF-8."""

@@ -92,11 +92,7 @@ class MetricResult(dict[str, Any]):
     def _repr_html_(self) -> str:
         scores = ", ".join(f"{k}: {self[k]:.4g}" for k in ("result", "p_value") if k in self)
         rows = [
-            {
-                "set": use.name,
-                "used": listed(use.used, 10),
-                "out of vocabulary": listed(use.lost, 10),
-            }
+            {"set": use.name, "used": listed(use.used, 10), "lost": listed(use.lost, 10)}
             for use in self.targets + self.attributes
         ]
         why = [] if self.nan_reason is None else [f"NaN: {self.nan_reason}"]
