@@ -63,17 +63,9 @@ def score_column(
         best = check_number("best", best)
     if not isinstance(scores, Mapping | pd.Series):
         raise TypeError(f"scores must be numbers by model name; got {found(scores)}.")
-    column = pd.Series(scores, dtype=np.float64)
-    return pd.DataFrame(
-        {
-            "query_set": None,
-            "metric": name,
-            "model_name": column.index,
-            "score": column.to_numpy(),
-            "best": best,
-            "aggregation": None,
-        }
-    )
+    column = pd.Series(scores, dtype=np.float64, name="score").rename_axis("model_name")
+    table = column.reset_index()
+    return table.assign(query_set=None, metric=name, best=best, aggregation=None)
 
 
 def create_ranking(
