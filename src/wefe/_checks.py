@@ -8,7 +8,7 @@ import math
 import re
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, TypeGuard, TypeVar
@@ -190,18 +190,6 @@ def check_sequence(name: str, value: object) -> Sequence[Any]:
     }
     hint = hints.get(module, "")
     raise TypeError(f"{name} must be a list (or tuple, or array); got {found(value)}.{hint}")
-
-
-def by_name(given: Any, check: Callable[[Any], list[T]], attribute: str = "name") -> dict[str, T]:
-    """Return a mapping or several objects by name, checked; names must be unique."""
-    if isinstance(given, Mapping):
-        return dict(zip(given, check([*given.values()]), strict=True))
-    named: dict[str, T] = {}
-    for each in check(given):
-        name = getattr(each, attribute)
-        if named.setdefault(name, each) != each:
-            raise ValueError(f"names must differ; two are called {name!r}. Pass a dict.")
-    return named
 
 
 def check_word_set(name: str, words: object) -> tuple[str, ...]:

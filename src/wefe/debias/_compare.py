@@ -14,14 +14,13 @@ import numpy as np
 
 from wefe._checks import (
     as_seed,
-    by_name,
     check_choice,
     check_known,
     check_positive_int,
     logger,
 )
 from wefe._same_words import on_same_words
-from wefe._visible import draw, unique_labels
+from wefe._visible import by_name, draw, unique_labels
 from wefe.datasets import Criterion
 from wefe.debias._base import BaseDebias, as_criterion
 from wefe.debias._evidence import (
@@ -182,7 +181,7 @@ def compare(
     before : WordEmbeddingModel
         The original model.
     after : WordEmbeddingModel, sequence of them, or mapping from name to model
-        Mitigated models with different names; the keys of a mapping rename them.
+        Mitigated models. The keys of a mapping rename them; repeated names are numbered.
     queries : sequence of Query
         Queries that measure bias, perhaps none. Words that a method equalized are equal by design.
     metrics : sequence of metric classes, instances or names, default=('weat', 'rnd', 'mac', 'ect')
@@ -245,7 +244,9 @@ def compare(
     """
     check_model(before)
     models = [before]
-    for label, model in by_name(after, check_models).items():
+    named = by_name(after if isinstance(after, Mapping) else check_models(after))
+    check_models([*named.values()])
+    for label, model in named.items():
         if model is before:
             raise ValueError(
                 f"after is the same object as before ({model.name}). transform with copy=False "

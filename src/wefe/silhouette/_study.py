@@ -22,7 +22,7 @@ from wefe._checks import (
     progress_bar,
 )
 from wefe._same_words import on_same_words
-from wefe._visible import draw, unique_labels
+from wefe._visible import by_name, draw
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import MetricLike, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
@@ -298,7 +298,7 @@ def silhouette_study(
     career Social group    0.81
     """
     measured = _checked_metrics(metrics)
-    queries, models = _by_name(queries, "query_name"), _by_name(models, "name")
+    queries, models = by_name(queries, "query_name"), by_name(models)
     check_queries([*queries.values()])
     given = check_models([*models.values()])
     lists = list(dict.fromkeys([vary] if isinstance(vary, str) else vary))
@@ -352,13 +352,6 @@ def _checked_metrics(metrics: Any) -> dict[str, tuple[BaseMetric, Mapping[str, A
             raise ValueError(f"metrics must differ; two are called {label}. Remove one.")
         checked[label] = metric, own
     return checked
-
-
-def _by_name(given: Mapping[str, Any] | Sequence[Any], attribute: str) -> Mapping[str, Any]:
-    if isinstance(given, Mapping):
-        return given
-    names = [getattr(each, attribute, repr(each)) for each in given]
-    return dict(zip(unique_labels(names, "names"), given, strict=True))
 
 
 def checked_references(
