@@ -59,8 +59,7 @@ def test_negative_sentiment_is_drawn_and_in_a_table():
     }
     results = results_of({"RNSB": {"Nation": {"q": of_models}}})
     (part,) = summarize(results)["sentiment"]
-    shares = [("b", [0.5, 0.5]), ("a", [0.2, 0.8])]
-    assert [(row["model"], row["shares"]) for row in part["rows"]] == shares
+    assert [(row["model"], row["rnsb"]) for row in part["rows"]] == [("b", 0.0), ("a", 0.2)]
     assert {"sentiment-0", "matrix-0-0", "matrix-0-1"} <= drawn(results).keys()
     assert '<td class="number">80.0 %</td>' in to_html(results)
 

@@ -265,15 +265,7 @@ def _sentiment(summary: Mapping[str, Any]) -> Iterator[Figure]:
     for position, part in enumerate(summary["sentiment"][:_MOST_QUERIES]):
         rows = part["rows"]
         ends = rows if len(rows) <= 6 else [*rows[:3], *rows[-3:]]
-        spreads = {
-            row["model"]: {
-                "rnsb": row["score"],
-                "negative_sentiment_distribution": dict(
-                    zip(part["words"], row["shares"], strict=True)
-                ),
-            }
-            for row in ends
-        }
+        spreads = {row["model"]: row for row in ends}
         names = list(spreads)
         figure = plot_negative_sentiment(spreads)
         yield drawn(f"sentiment-{position}", figure, {**part, "ends": names})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ _KNOWN = [
     *("p_value", "p_value_holm", "null_lower", "null_upper", "words_used", "words_lost"),
     *("nan_reason", "status"),
 ]
+# Where a result of RNSB has the shares of its words.
+_SHARES = "negative_sentiment_distribution"
 # Maximum number of warnings of a kind in the report; the tidy table has all.
 _MOST_WARNINGS = 100
 # Smaller scores are rounding noise: relative changes of them have no meaning.
@@ -340,28 +343,20 @@ def sentiment_by_query(results: StudyResults) -> dict[tuple[str, str, str], dict
         value = outcome.value or {}
         if value.get("negative_sentiment") and value["score"] is not None:
             place = (task.place["metric"], task.place["query_set"], task.place["query"])
-            found[place][task.model] = {
-                "rnsb": value["score"],
-                "negative_sentiment_distribution": value["negative_sentiment"],
-            }
+            shares = {_SHARES: value["negative_sentiment"]}
+            found[place][task.model] = {"rnsb": value["score"], **shares}
     return found
 
 
 def _sentiment(results: StudyResults, shown: Sequence[str]) -> Iterator[dict[str, Any]]:
     for (metric, query_set, query), by_model in sentiment_by_query(results).items():
-        known = {model: by_model[model] for model in by_model if model in shown}
-        table = pd.DataFrame(
-            {model: each["negative_sentiment_distribution"] for model, each in known.items()}
-        )
+        rows = [{"model": model, **own} for model, own in by_model.items() if model in shown]
         yield {
             "metric": metric,
             "query_set": query_set,
             "query": query,
-            "words": list(table.index),
-            "rows": [
-                {"model": model, "score": known[model]["rnsb"], "shares": table[model].tolist()}
-                for model in sorted(known, key=lambda model: known[model]["rnsb"])
-            ],
+            "words": list(dict.fromkeys(itertools.chain(*(row[_SHARES] for row in rows)))),
+            "rows": sorted(rows, key=itemgetter("rnsb")),
         }
 
 
