@@ -184,11 +184,7 @@ def check_sequence(name: str, value: object) -> Sequence[Any]:
     module = type(value).__module__.partition(".")[0]
     if module == "pandas" and getattr(value, "ndim", 0) == 1:
         return list(value)  # type: ignore[call-overload,no-any-return]
-    hints = {
-        "builtins": f" Put it in a list: [{value!r}]." * isinstance(value, str),
-        "wefe": f" Put it in a list: {name}=[...].",
-    }
-    hint = hints.get(module, "")
+    hint = " Put it in a list: [...]." * (isinstance(value, str) or module == "wefe")
     raise TypeError(f"{name} must be a list (or tuple, or array); got {found(value)}.{hint}")
 
 

@@ -145,9 +145,8 @@ def measure(
         raise ValueError("measure needs at least one metric and one set of queries.")
     compared = check_models(models)
     params = dict(metric_params or {})
-    wanted = None
-    if type(n_bootstrap) is not int or n_bootstrap != 0:
-        wanted = Resampling(n_bootstrap, confidence, bootstrap_random_state)
+    resampling = (n_bootstrap, confidence, bootstrap_random_state)
+    wanted = None if n_bootstrap == 0 else Resampling(*resampling)
     asked = {name: list(dict.fromkeys(check_queries(own))) for name, own in sets.items()}
     runs, places = list[tuple[BaseMetric, Query]](), list[dict[str, Any]]()
     for task, ((query_set, own), metric) in enumerate(itertools.product(asked.items(), instances)):
