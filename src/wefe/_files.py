@@ -8,9 +8,11 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, TypeVar
 
 from wefe._checks import found
+
+T = TypeVar("T")
 
 
 def read_text(path: Path) -> str:
@@ -21,7 +23,7 @@ def read_text(path: Path) -> str:
         raise ValueError(f"{path} is not text in UTF-8: {error}.") from error
 
 
-def read_json(path: Path, kind: Any = Any) -> Any:
+def read_json(path: Path, kind: type[T]) -> T:
     """Read a JSON file whose content is of a kind; a ValueError says where it is not."""
     from pydantic import TypeAdapter, ValidationError  # slow to import
 

@@ -244,7 +244,7 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
 
 
 def _read(path: Path) -> Criterion:
-    content = read_json(path)
+    content: Any = read_json(path, object)
     check_known(str(path), content, [field.name for field in fields(Criterion)])
     try:
         return Criterion(**{"name": path.stem, **content})
