@@ -103,7 +103,7 @@ def test_queries_in_files_of_the_user(tmp_path):
     path, query = tmp_path / "mine.json", datasets.load_weat_queries()[0]
     path.write_text(json.dumps([query.dict()]))
     opened = open_query_set(str(path))
-    assert (opened.name, opened.queries, opened.paired) == ("mine", [query], None)
+    assert (opened.name, opened.queries) == ("mine", [query])
     assert shipped_word_set("weat/flowers") == datasets.load_weat()["flowers"]
 
 

@@ -275,15 +275,10 @@ def _delivery(*, some_ships: bool, some_fetched: bool) -> str:
 
 
 class OpenedQueries(NamedTuple):
-    """Queries of one name; `paired`: whether words i of their target sets belong together.
-
-    `left_out` are queries that need a download, which is impossible if `offline`, and `why` it is.
-    """
+    """Queries of one name; `left_out`: those that need a download, and `why` it is impossible."""
 
     name: str
     queries: list[Query]
-    paired: bool | None = None
-    offline: bool = False
     left_out: list[str] = []  # noqa: RUF012 - nobody changes it
     why: str = ""
 
@@ -296,14 +291,13 @@ def open_query_set(
     Queries without their words are left out and logged.
     """
     path = Path(text)
-    known = {entry["name"]: entry["paired_targets"] for entry in list_query_sets()}
     # A published set goes before a file of the same name.
-    if text not in known and (path.suffix == ".json" or path.is_file()):
+    if text not in QUERY_SETS and (path.suffix == ".json" or path.is_file()):
         return OpenedQueries(path.stem, _read_queries(path, what))
-    if text not in known:
+    if text not in QUERY_SETS:
         raise ValueError(
-            f"{what} {text!r} is neither a published query set ({', '.join(known)}) nor a JSON "
-            f"file.{nearest(text, known)}"
+            f"{what} {text!r} is neither a published query set ({', '.join(QUERY_SETS)}) nor a "
+            f"JSON file.{nearest(text, QUERY_SETS)}"
         )
     why = "offline"
     try:
@@ -319,11 +313,11 @@ def open_query_set(
             f"({why}). Connect to the internet, or set WEFE_DATA_DIR to a folder with the files."
         )
     left_out = list_queries_left_out(text) if offline else []
-    return OpenedQueries(text, queries, known[text], offline, left_out, why)
+    return OpenedQueries(text, queries, left_out, why)
 
 
 def _read_queries(path: Path, what: str) -> list[Query]:
-    data = read_json(path)
+    data: Any = read_json(path, object)
     queries = []
     for position, entry in enumerate(data if isinstance(data, list) else [data]):
         try:
