@@ -96,20 +96,17 @@ def most_associated(
     allowed[[] if rows is None else rows] = True
     allowed[[model.vocab[form] for form in forms(model, ignore) if form in model.vocab]] = False
     last = np.flatnonzero(allowed).max(initial=-1)
-    best, values = np.empty((len(directions), 0), np.intp), np.empty((len(directions), 0))
+    products = np.full((len(allowed), len(directions)), np.nan)
     for block_rows, vectors in vocabulary_blocks(model):
         if block_rows[0] > last:
             break
-        here = allowed[block_rows]
         wide = vectors.astype(np.float64)
         lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
-        reach = (wide @ directions.T)[here] / lengths[here, None]
-        candidates = np.hstack([best, np.tile(block_rows[here], (len(directions), 1))])
-        reached = np.hstack([values, reach.T])
-        # A stable sort, and blocks come by rising row.
-        order = np.argsort(-reached, axis=1, kind="stable")[:, :n_words]
-        best, values = (np.take_along_axis(each, order, axis=1) for each in (candidates, reached))
-    return list(zip(best, values, strict=True))
+        products[block_rows] = wide @ directions.T / lengths[:, None]
+    known = np.flatnonzero(allowed & ~np.isnan(products[:, 0]))
+    products = products[known].T
+    best = np.argsort(-products, axis=1, kind="stable")[:, :n_words]
+    return list(zip(known[best], np.take_along_axis(products, best, axis=1), strict=True))
 
 
 def forms(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
