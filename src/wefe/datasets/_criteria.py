@@ -318,7 +318,6 @@ def load_occupations(language: str) -> pd.DataFrame:
 
 def _language_criterion(language: str) -> Criterion:
     """Return the criterion 'gender' of a language; it has no stereotyped words."""
-    content = _language(language)
     sets = language_word_sets(language)
     pairs = list(zip(sets["female_terms"], sets["male_terms"], strict=True))
     words = load_language_words(language)
@@ -326,21 +325,16 @@ def _language_criterion(language: str) -> Criterion:
     # One form for both sexes may be feminine, such as crianças (children) in Portuguese.
     forms = persons.groupby("english")["grammatical_gender"].agg(set)
     persons = persons[persons["english"].map(forms) >= {"m", "f"}]
-    occupations = [
-        row[form]
-        for row in content["occupations"]
-        if row["masculine"] != row["feminine"]
-        for form in ("feminine", "masculine")
-    ]
+    occupations = load_occupations(language).query("masculine != feminine")
     return Criterion(
         f"gender_{language}",
         pairs,
         ("female", "male"),
         specific_words=[
-            *(word for terms in zip(*pairs, strict=True) for word in terms),
             *persons["word"],
-            *occupations,
-            *content["gendered_words"],
+            *occupations["feminine"],
+            *occupations["masculine"],
+            *_language(language)["gendered_words"],
         ],
     )
 
