@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
-import mmap
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,7 +45,9 @@ class VectorTable(ABC):
         """Where the vectors are; see `WordEmbeddingModel.held`."""
         if self.requested is not None:
             return "selected"
-        return "mapped" if is_mapped(self.vectors) else "memory"
+        # numpy keeps no subclass of arrays, but what an array is a view of.
+        owners = (self.vectors, self.vectors.base)
+        return "mapped" if any(isinstance(each, np.memmap) for each in owners) else "memory"
 
     @property
     def nbytes(self) -> int:
@@ -430,15 +431,6 @@ def table_of(name: str, value: Any) -> VectorTable:
 
 def as_table(wv: Any) -> VectorTable:
     return wv if isinstance(wv, VectorTable) else ForeignVectors(wv)
-
-
-def is_mapped(array: Any) -> bool:
-    """Tell whether an array is a memory-mapped file or a view of one."""
-    while array is not None:
-        if isinstance(array, mmap.mmap):
-            return True
-        array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
-    return False
 
 
 def number(

@@ -46,12 +46,9 @@ def open_file(path: Path, reading: Reading) -> VectorSource:
             f"{file.label} is empty or in no known format; expected one of "
             f"{', '.join(BY_NAME)}, found {head[:16]!r}."
         )
-    reader = function(row.reader)
-    if row.packed:
-        return reader(file, reading)  # type: ignore[no-any-return]
-    if file.packing is not None:
+    if file.packing is not None and not row.packed:
         raise ValueError(f"{file.label}: unpack the {file.packing} file to read {row.name!r}.")
-    return reader(path, reading)  # type: ignore[no-any-return]
+    return function(row.reader)(file if row.packed else path, reading)  # type: ignore[no-any-return]
 
 
 def _is_npz(path: Path) -> bool:

@@ -141,19 +141,17 @@ class PackedFile:
 
     def _choose_member(self, member: str | None) -> str:
         with naming_errors(self.label, "zip archive"), zipfile.ZipFile(self.path) as archive:
-            infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-        names = listed([*map(repr, infos)], most=10)
+            members = [info.filename for info in archive.infolist() if not info.is_dir()]
+        names = listed([*map(repr, members)], most=10)
         if member is None:
-            if len(infos) != 1:
+            if len(members) != 1:
                 raise ValueError(
-                    f"{self.path} holds {len(infos)} files ({names}); name one as if the archive "
-                    f"were a folder: '{self.path}/{next(iter(infos), 'NAME')}'."
+                    f"{self.path} holds {len(members)} files ({names}); name one as if the archive "
+                    f"were a folder: '{self.path}/{(*members, 'NAME')[0]}'."
                 )
-            member = next(iter(infos))
-        if member not in infos:
+            (member,) = members
+        if member not in members:
             raise FileNotFoundError(f"{self.path} has no member {member!r}; it has {names}.")
-        if infos[member].flag_bits & 1:
-            raise ValueError(f"{self.path}: {member!r} is encrypted; unpack it first.")
         return member
 
 
