@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -146,9 +145,6 @@ UNSPACED = re.compile(
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
 
-# A byte of what no token spells, as byte fallback writes it.
-_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
-
 # What model2vec keeps beside a table, and the kinds of its numbers: the row of each token, and its
 # weight.
 _EXTRAS = {"mapping": ("I", "U"), "weights": ("F",)}
@@ -188,7 +184,7 @@ class _Words:
         """Return the words that are exactly one token; special tokens are not words."""
         prefix = getattr(self._tokenizer.model, "continuing_subword_prefix", None) or " "
         suffix = getattr(self._tokenizer.model, "end_of_word_suffix", None) or ""
-        tokens = self._clear_tokens()
+        tokens = sorted({*self.vocabulary.values()} - self._special - {self._unknown})
         words = {}
         for part in chunks(len(tokens), CHUNK_ROWS):
             alone = [[token] for token in tokens[part]]
@@ -201,14 +197,6 @@ class _Words:
                 if one == ids and word and not word.startswith(prefix):
                     words[word] = one[0]
         return words
-
-    def _clear_tokens(self) -> list[int]:
-        """Return the tokens that stand for one text, and not for a byte or something special."""
-        bytes_ = {token for text, token in self.vocabulary.items() if _BYTE.fullmatch(text)}
-        # Which of several texts a number stands for changes from run to run.
-        times = Counter(self.vocabulary.values())
-        unclear = {token for token, n in times.items() if n > 1} - {*self._added}
-        return sorted({*times} - unclear - self._special - bytes_ - {self._unknown})
 
     def _encode(self, words: Sequence[str]) -> list[list[int]]:
         bare = [self._unspaced.match(word) is not None for word in words]
@@ -258,19 +246,18 @@ class TokenVectors(StoredVectors):
         check_choice("subwords", policy, get_args(Subwords))
         self._words = _Words(tokenizer, static)
         n_tokens = max(self._words.vocabulary.values(), default=-1) + 1
-        numbered = table if mapping is None else mapping
-        # No array is made for as many tokens as a damaged tokenizer may have.
         parts = [part for part in (table, mapping, weights) if part is not None]
         self.stored_nbytes = sum(part.nbytes for part in parts)
-        sizes = [len(part) for part in (numbered, weights) if part is not None]
-        rows = np.array([0] if mapping is None else mapping)
-        if min(sizes) < n_tokens or not 0 <= rows.min() <= rows.max() < len(table):
+        # No array is made for as many tokens as a damaged tokenizer may have.
+        rows = np.arange(len(table)) if mapping is None else np.array(mapping)
+        n_known = len(rows) if weights is None else min(len(rows), len(weights))
+        if n_known < n_tokens or not 0 <= rows.min() <= rows.max() < len(table):
             raise ValueError(
                 f"{label}: the table, of shape {table.shape}, its mapping and weights do not fit a "
                 f"tokenizer of {n_tokens:,} tokens. Use the one that was saved with the table."
             )
         self._table, self.policy, self._normalize = table, policy, normalize
-        self._mapping = None if mapping is None else mapping.astype(np.intp, casting="same_kind")
+        self._mapping = rows.astype(np.intp, casting="same_kind")
         self._weights = None if weights is None else np.array(weights)
         self.vector_size = int(table.shape[1])
         self.stored_held = "memory" if isinstance(table, np.ndarray) else "mapped"
@@ -290,7 +277,7 @@ class TokenVectors(StoredVectors):
         return self._finish(self._of_tokens(self._tokens[rows]))
 
     def _of_tokens(self, tokens: npt.NDArray[np.intp]) -> FloatArray:
-        rows = self._table[tokens if self._mapping is None else self._mapping[tokens]]
+        rows = self._table[self._mapping[tokens]]
         if rows.dtype == np.uint16:
             rows = bfloat16_to_float32(rows)
         vectors: FloatArray = rows.astype(np.float32, copy=False)
