@@ -18,7 +18,7 @@ import numpy.typing as npt
 from wefe._checks import check_sequence, import_library
 from wefe._files import read_text
 from wefe.models._file_array import FileArray, OpenFile
-from wefe.models._tables import RowVectors, VectorTable, check_vectors, unchecked_table
+from wefe.models._tables import check_vectors
 from wefe.models.formats._frames import open_dict
 from wefe.models.formats._source import (
     Reading,
@@ -162,7 +162,7 @@ def open_gensim(path: Path, reading: Reading) -> TableSource:
     Plain `KeyedVectors` need neither gensim nor `trust_pickle`: only plain data are unpickled.
     """
     try:
-        table, counts = _open_plain(path)
+        return _open_plain(path)
     except OSError:
         raise
     # A pickle that is damaged, or not plain, may raise anything.
@@ -174,7 +174,6 @@ def open_gensim(path: Path, reading: Reading) -> TableSource:
                 "when it is opened: if you trust it, trust_pickle=True opens it with gensim."
             ) from error
         return gensim_source(_open_with_gensim(path), str(path), path.stem, reading)
-    return TableSource(table, str(path), path.stem, counts)
 
 
 def _open_with_gensim(path: Path) -> Any:
@@ -241,29 +240,28 @@ class _PlainUnpickler(pickle._Unpickler):
         return _PARTS[name]
 
 
-def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any]]:
+def _open_plain(path: Path) -> TableSource:
     with path.open("rb") as file:
         loaded = _PlainUnpickler(file).load()
     if not isinstance(loaded, _PARTS["KeyedVectors"]):
         raise TypeError(f"it holds no KeyedVectors, but a {type(loaded).__name__}")
     state = loaded.state
     index, expandos = state["key_to_index"], state.get("expandos", {})
-    counts: Any = _counts(index, _array(expandos["count"])) if "count" in expandos else dict
     if "vectors" in state:
         vectors = np.array(_array(state["vectors"]))
     elif "vectors" in state["__numpys"]:
         vectors = open_array(path.with_name(f"{path.name}.vectors.npy"), Reading())
     else:
         raise TypeError("it says nothing of its vectors")
-    check_index(index, len(vectors))
-    if len(index) < len(vectors):
+    rows = check_index(index, len(vectors))
+    check_vectors("vectors", vectors[:1])
+    if len(rows) < len(vectors) or (np.diff(rows) != 1).any():
         # Rows that belong to no word are left out, so that word follows word.
-        index = dict(sorted(index.items(), key=lambda item: item[1]))
-        vectors = vectors[list(index.values())]
-        index = dict(zip(index, range(len(index)), strict=True))
-    if isinstance(vectors, FileArray) and vectors.ndim == 2 and vectors.dtype.kind == "f":
-        return RowVectors(index, vectors), counts
-    return unchecked_table(index, check_vectors("vectors", vectors[:])), counts
+        vectors = vectors[rows]
+    source = table_source(list(index), vectors, str(path), path.stem)
+    if "count" in expandos:
+        source.counts = _counts(index, _array(expandos["count"]))
+    return source
 
 
 def _array(part: _Part) -> npt.NDArray[Any]:
@@ -310,14 +308,15 @@ def gensim_source(table: Any, label: str, name: str, reading: Reading) -> TableS
     return TableSource(table, label, name, _counts(table.key_to_index, kept), subwords)
 
 
-def check_index(index: Mapping[str, int], n_vectors: int) -> None:
-    """Refuse words that are not strings, or rows that do not fit the vectors."""
+def check_index(index: Mapping[str, int], n_vectors: int) -> npt.NDArray[np.intp]:
+    """Return the rows; refuse words that are not strings, or rows that do not fit the vectors."""
     rows = np.fromiter(index.values(), dtype=np.intp, count=len(index))
     if wrong := [word for word in index if not isinstance(word, str)]:
         raise TypeError(f"the word {wrong[0]!r}")
     unique = len(rows) == len(np.unique(rows))
     if not (unique and len(rows) and rows.min() >= 0 and rows.max() < n_vectors):
         raise ValueError(f"{len(rows):,} words that do not fit {n_vectors:,} vectors")
+    return rows
 
 
 def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Callable[[], Any]:
