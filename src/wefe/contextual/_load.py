@@ -147,7 +147,7 @@ def load_encoder(
     TypeError, ValueError
         If the source is not a text encoder with a fast tokenizer, an option has a wrong value or
         does not fit the source, files cannot be read, or the device cannot be used.
-    FileNotFoundError, PermissionError, ConnectionError, ImportError
+    FileNotFoundError, ConnectionError, ImportError
         If the model does not exist or cannot be fetched, or torch and transformers are missing.
 
     Examples

@@ -38,13 +38,6 @@ _VECTORS = re.compile(
     re.IGNORECASE,
 )
 
-# Which error of huggingface_hub, by name, is which of Python's; any other is a ConnectionError.
-_ERRORS: dict[str, type[OSError]] = {
-    "GatedRepoError": PermissionError,
-    "RepositoryNotFoundError": FileNotFoundError,
-    "RevisionNotFoundError": FileNotFoundError,
-}
-
 
 def looks_like_repo_id(text: str) -> bool:
     """Tell whether a text is 'org/name' or 'org/name@revision', and has no suffix of a file.
@@ -69,7 +62,7 @@ def split_repo_id(text: str, revision: str | None = None) -> tuple[str, str | No
 def fetch_from_hugging_face(repo_id: str, token: str | bool | None = None) -> Path:
     """Download a model's configuration, tokenizer and table, or its vectors; return folder or file.
 
-    Raises ValueError, FileNotFoundError, PermissionError (gated model) or ConnectionError.
+    Raises ValueError or ConnectionError.
     """
     repository = Repository(*split_repo_id(repo_id), token)
     names = repository.names
@@ -137,9 +130,8 @@ class Repository:
         self.revision = self.folder.name
         return Path(path)
 
-    def _explain(self, what: str, error: Exception) -> OSError:
-        kinds = [_ERRORS[each.__name__] for each in type(error).__mro__ if each.__name__ in _ERRORS]
-        return (kinds or [ConnectionError])[0](
+    def _explain(self, what: str, error: Exception) -> ConnectionError:
+        return ConnectionError(
             f"{self.label}: {what} is not in the cache, and Hugging Face does not provide it "
             f"({type(error).__name__}: {str(error)[:200]}). Check the name and the revision. A "
             "gated or private model must be asked for on its page; then log in (hf auth login, or "
