@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -17,8 +15,7 @@ from wefe.study import StudyResults
 
 __all__ = ["log_results"]
 
-# Limits of MLflow: metrics per call, and length of a name.
-_BATCH = 1000
+# Limit of MLflow.
 _LONGEST_NAME = 240
 
 
@@ -58,14 +55,12 @@ def log_results(results: pd.DataFrame | StudyResults, *, step: int | None = None
             for name, value in metric.params.items():
                 params[_name("wefe", metric.label, name, by=".")] = value
     mlflow.log_params(params)
-    metrics = iter(_metrics(table).items())
-    while batch := dict(itertools.islice(metrics, _BATCH)):
-        mlflow.log_metrics(batch, step=step)
+    mlflow.log_metrics(_metrics(table), step=step)
     rows = table if step is None else table.assign(step=step)
     mlflow.log_table(rows.astype(object).where(rows.notna(), None), "wefe/scores.json")
 
 
-def _metrics(table: pd.DataFrame) -> Mapping[str, float]:
+def _metrics(table: pd.DataFrame) -> dict[str, float]:
     scored = table[table["score"].notna()]
     places = ["model_name", "query_set", "metric"]
     values = [
