@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -165,13 +166,6 @@ def shipped_word_set(reference: str, others: Iterable[str] = ()) -> list[str]:
     return list(_SHIPPED[dataset]()[key])
 
 
-def datasets_to_fetch(name: str) -> set[str]:
-    """Return the datasets of a query set whose words do not ship with the package."""
-    shipped = _WordSets(offline=True)
-    references = " ".join(side for recipe in _recipes(name) for side in recipe).split()
-    return {part.split("/")[0] for part in references if part not in shipped}
-
-
 def load_weat_queries() -> list[Query]:
     """Load the ten WEAT tests in their order; :func:`load_weat` loads their words.
 
@@ -249,10 +243,12 @@ def list_query_sets() -> list[dict[str, Any]]:
     >>> [(row["name"], row["queries"], row["queries_offline"]) for row in list_query_sets()[:2]]
     [('weat', 10, 10), ('gender', 7, 6)]
     """
-    rows, datasets = [], read_shipped("catalogue/datasets")
+    rows, datasets, shipped = [], read_shipped("catalogue/datasets"), _WordSets(offline=True)
     for name, row in QUERY_SETS.items():
         left_out, total = len(list_queries_left_out(name)), len(row["recipes"])
-        files = [file for dataset in datasets_to_fetch(name) for file in datasets[dataset]["files"]]
+        references = " ".join(chain(*row["recipes"])).split()
+        needed = {part.split("/")[0] for part in references if part not in shipped}
+        files = [file for dataset in needed for file in datasets[dataset]["files"]]
         rows.append(
             {
                 "name": name,
