@@ -374,8 +374,6 @@ class ForeignVectors(VectorTable):
 
     def copied(self) -> Any:
         vectors = np.array(self.vectors)
-        if not hasattr(self.wv, "index_to_key"):
-            return unchecked_table(self.key_to_index, vectors)
         # Dictionaries and lists of its own, as words may be added to it later.
         wv = copy.copy(self.wv)
         for attribute, value in vars(self.wv).items():
@@ -394,8 +392,7 @@ class ForeignVectors(VectorTable):
         """Update what gensim derives from its rows or caches."""
         wv = self.wv
         # gensim caches the lengths of its vectors for `most_similar`.
-        if getattr(wv, "norms", None) is not None:
-            wv.norms = None
+        wv.norms = None
         if len(getattr(wv, "buckets_word", None) or ()) != len(self.vectors):
             return
         # gensim's fastText saves no vectors; it makes them again when loaded, each as the mean of
