@@ -103,7 +103,7 @@ class Evaluation:
         """
         sets = [part._weighted(weights.get(i, Ones(len(part)))) for i, part in enumerate(self.sets)]
         n_targets = len(self.targets)
-        scores = self.metric._scores_of(sets[:n_targets], sets[n_targets:])
+        scores = self.metric._scores(sets[:n_targets], sets[n_targets:])
         return np.broadcast_to(scores, n_cases_of(sets))
 
 

@@ -16,7 +16,7 @@ from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_o
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Count, Measurement, Scale
-from wefe.metrics._exchange import Sums
+from wefe.metrics._exchange import of_means
 from wefe.metrics._geometry import by_word
 from wefe.metrics._weat import Ddof, effect_size_of, largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -130,13 +130,15 @@ class SEAT(BaseMetric):
             (own @ axis).reshape(len(part), -1) for own, part in zip((x, y), sets, strict=False)
         ]
 
-    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums:
+    def _sums(
+        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
+    ) -> tuple[Vectors, Vectors]:
         of_sentences = self._associations((*targets, *attributes))
+        deviation = np.concatenate([each.ravel() for each in of_sentences]).std(ddof=self.ddof)
         x, y = (
             each.mean(axis=1) if self.permute == "words" else each.ravel() for each in of_sentences
         )
-        deviation = np.concatenate([each.ravel() for each in of_sentences]).std(ddof=self.ddof)
-        return Sums(x, y, lambda of_x, of_y: (of_x / len(x) - of_y / len(y)) / deviation)
+        return of_means(x, y, deviation)
 
 
 def _sentence(template: str, word: str) -> Context:

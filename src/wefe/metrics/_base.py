@@ -151,21 +151,13 @@ class BaseMetric(PermutationTested):
     #: Set during a call, if `needs_vocabulary` is True.
     model: ClassVar[WordEmbeddingModel]
     lookup: ClassVar[Lookup]
-    #: Whether `_compute` is defined below `_scores`, so that each case is computed by itself.
-    _by_case: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclasses.dataclass(eq=False, repr=False, kw_only=True)(cls)
-        depths = {
-            name: next(depth for depth, kind in enumerate(cls.__mro__) if name in vars(kind))
-            for name in ("_scores", "_compute", "_sums", "_pair_values")
-        }
         # A class with a formula of its own must not use what computes an inherited score.
-        of_formula = min(depths["_scores"], depths["_compute"])
-        cls._by_case = of_formula < depths.pop("_scores")
-        for name, depth in depths.items():
-            if depth > of_formula:
+        if not {"_scores", "_compute"}.isdisjoint(vars(cls)):
+            for name in {"_scores", "_compute", "_sums", "_pair_values"} - {*vars(cls)}:
                 setattr(cls, name, getattr(BaseMetric, name))
 
     def __post_init__(self) -> None:
@@ -412,11 +404,6 @@ class BaseMetric(PermutationTested):
                 measured = self._measure(parts[:n_targets], parts[n_targets:])
                 scores[case] = measured.values["result"]
         return scores
-
-    def _scores_of(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
-        """Return one score for each case, by the formula that the class defines last."""
-        formula = BaseMetric._scores if self._by_case else type(self)._scores
-        return formula(self, targets, attributes)
 
     def _compute(
         self, targets: Sequence[WordSet], attributes: Sequence[WordSet]

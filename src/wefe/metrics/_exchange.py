@@ -5,12 +5,12 @@ Exchanged sets are weights of the pooled words; splits of sums over words or pai
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
+from functools import lru_cache, partial
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -54,17 +54,8 @@ ALTERNATIVES: dict[str, Alternative] = {
 }
 _OPPOSITES: dict[Alternative, Alternative] = {"greater": "less", "less": "greater"}
 
-_Run: TypeAlias = Callable[[Alternative], PermutationTest]
-
-
-class Sums(NamedTuple):
-    """A score that depends only on sums of word values over two sets."""
-
-    #: Values of the words of either set, of shape (n_words,).
-    x: Vectors
-    y: Vectors
-    #: Makes scores of the sums over the first and over the second set, each of shape (n_splits,).
-    score: Callable[[Vectors, Vectors], Vectors]
+#: Tests one side: takes `alternative`.
+_Run: TypeAlias = Callable[..., PermutationTest]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -78,7 +69,7 @@ class PermutationTested:
     no_p_value: ClassVar[Any] = ""
     #: Methods of `BaseMetric`.
     scale: ClassVar[Callable[..., Scale]]
-    _scores_of: ClassVar[Callable[..., Vectors]]
+    _scores: ClassVar[Callable[..., Vectors]]
 
     calculate_p_value: bool = False
     p_value_test_type: TestType = "right-sided"
@@ -128,8 +119,13 @@ class PermutationTested:
             return (f"the exact p-value lies {between}; the upper bound is returned",)
         return ()
 
-    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None:
-        """Return the sums that determine the score, so that splits can be counted, or None."""
+    def _sums(
+        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
+    ) -> tuple[Vectors, Vectors] | None:
+        """Return values of the words of both sets, so that splits can be counted, or None.
+
+        In all splits, their sum over the first set is the score plus the same constant.
+        """
         return None
 
     def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
@@ -155,9 +151,16 @@ class PermutationTested:
         seed = as_seed(0 if counted and self.random_state is None else self.random_state)
         sums = self._sums(targets, attributes)
         if self.null_exchange == "pairs":
-            run, null = self._of_pairs(self._pair_values(targets, attributes), seed)
+            values = self._pair_values(targets, attributes)
+            half = (values[:, 0] - values[:, 1]) / 2
+            signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_N_NULL, len(half)))
+            null = values.mean() + signs @ half / len(half)
+            run: _Run = partial(flip_test, half, **self._how(seed))
         elif sums is not None:
-            run, null = self._of_sums(sums, seed)
+            pooled = np.concatenate(sums)
+            first = random_orders(len(pooled), _N_NULL, seed)[:, : len(sums[0])]
+            null = score + pooled[first].sum(axis=1) - sums[0].sum()
+            run = partial(permutation_test, *sums, **self._how(seed))
         else:
             run, null = self._of_sets(targets, attributes, score, seed)
         test, missed = tested(run, self._alternative())
@@ -168,9 +171,6 @@ class PermutationTested:
         # If no bias is an end of the range, two-sided tests have a direction, too.
         return replace(test, statistic=score), missed and self.p_value_test_type != "two-sided"
 
-    def _value_test(self, x: Vectors, y: Vectors, seed: int) -> tuple[PermutationTest, bool]:
-        return tested(self._counting(x, y, seed), ALTERNATIVES[self.p_value_test_type])
-
     def _alternative(self) -> Alternative:
         """Side that counts as extreme: more bias, where scores lie on one side of no bias."""
         scale = self.scale()
@@ -178,28 +178,10 @@ class PermutationTested:
             return "greater" if scale.no_bias_value == scale.value_range[0] else "less"
         return ALTERNATIVES[self.p_value_test_type]
 
-    def _counting(self, x: Vectors, y: Vectors, seed: int) -> _Run:
-        return lambda alternative: permutation_test(
-            x,
-            y,
-            alternative=alternative,
-            method=self.p_value_method,
-            n_iterations=self.p_value_iterations,
-            random_state=seed,
-        )
-
-    def _of_sums(self, sums: Sums, seed: int) -> tuple[_Run, Vectors]:
-        values = np.concatenate([sums.x, sums.y])
-        orders = random_orders(len(values), _N_NULL, seed)
-        first = values[orders[:, : len(sums.x)]].sum(axis=1)
-        return self._counting(sums.x, sums.y, seed), sums.score(first, values.sum() - first)
-
-    def _of_pairs(self, values: Vectors, seed: int) -> tuple[_Run, Vectors]:
-        """Test a mean over pairs of values: (n_pairs, 2), as they are and with words exchanged."""
-        half = (values[:, 0] - values[:, 1]) / 2
-        signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_N_NULL, len(half)))
-        how = self.p_value_method, self.p_value_iterations, seed
-        return lambda side: flip_test(half, side, *how), values.mean() + signs @ half / len(half)
+    def _how(self, seed: int) -> dict[str, Any]:
+        """Return how to count splits."""
+        how: dict[str, Any] = {"method": self.p_value_method, "random_state": seed}
+        return how | {"n_iterations": self.p_value_iterations}
 
     def _of_sets(
         self,
@@ -245,7 +227,7 @@ class PermutationTested:
         exchanged = targets if of_targets else attributes
         vectors = np.concatenate([part.vectors for part in exchanged])
         words = tuple(word for part in exchanged for word in part.words)
-        pooled = WordSet("pooled", words, vectors, (), tuple(range(len(vectors))))
+        pooled = WordSet("pooled", words, vectors)
         pooled.unit  # noqa: B018 - computed once, for all sets that are taken from it
         ends = np.cumsum([len(part) for part in exchanged])[:-1]
         at_once, scores = max(1, _BLOCK_NUMBERS // sum(vectors.shape)), []
@@ -257,16 +239,23 @@ class PermutationTested:
                     for own, part in zip(rows, exchanged, strict=True)
                 ]
                 sides = (parts, attributes) if of_targets else (targets, parts)
-                scores.append(np.broadcast_to(self._scores_of(*sides), len(rows[0])))
+                scores.append(np.broadcast_to(self._scores(*sides), len(rows[0])))
                 bar.update(len(rows[0]))
         return np.concatenate(scores)
 
 
+def of_means(x: Vectors, y: Vectors, unit: float) -> tuple[Vectors, Vectors]:
+    """Return values for `_sums` of a score that is the difference of two means in some unit."""
+    # With the sum of both sets, which no split changes, the sum over one set determines it.
+    factor = (1 / len(x) + 1 / len(y)) / unit
+    return factor * x, factor * y
+
+
 def tested(run: _Run, alternative: Alternative) -> tuple[PermutationTest, bool]:
-    test = run(alternative)
+    test = run(alternative=alternative)
     # A p-value near 1 is not enough: ties count on both sides, and few words have few splits.
     near_one = alternative != "two-sided" and test.p_value >= 1 - _TAIL
-    return test, near_one and run(_OPPOSITES[alternative]).p_value <= _TAIL
+    return test, near_one and run(alternative=_OPPOSITES[alternative]).p_value <= _TAIL
 
 
 def all_orders(sizes: tuple[int, ...]) -> Rows | None:
@@ -275,16 +264,15 @@ def all_orders(sizes: tuple[int, ...]) -> Rows | None:
     return _listed(sizes) if n_splits <= _MOST_LISTED else None
 
 
-@functools.lru_cache(maxsize=16)
+@lru_cache(maxsize=16)
 def _listed(sizes: tuple[int, ...]) -> Rows:
-    orders, n_done = np.arange(sum(sizes))[None], 0
-    for size in sizes:
-        n_left = orders.shape[1] - n_done
-        chosen = np.array(list(itertools.combinations(range(n_left), size)), dtype=np.int32)
-        is_left = np.ones((len(chosen), n_left), dtype=bool)
-        np.put_along_axis(is_left, chosen, False, axis=1)
-        # The chosen ones first, each of them in every order so far.
-        rest = orders[:, n_done:][:, np.argsort(is_left, axis=1, kind="stable")]
-        begun = np.repeat(orders[:, :n_done], len(chosen), axis=0)
-        orders, n_done = np.hstack([begun, rest.reshape(-1, n_left)]), n_done + size
-    return orders
+    return np.array([*_splits(tuple(range(sum(sizes))), sizes)])
+
+
+def _splits(words: tuple[int, ...], sizes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    if not sizes:
+        yield ()
+        return
+    for chosen in itertools.combinations(words, sizes[0]):
+        rest = tuple(word for word in words if word not in chosen)
+        yield from (chosen + order for order in _splits(rest, sizes[1:]))

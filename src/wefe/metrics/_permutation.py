@@ -171,7 +171,7 @@ def flip_test(
     alternative: Alternative,
     method: Method,
     n_iterations: int,
-    seed: int,
+    random_state: int,
 ) -> PermutationTest:
     """Test whether the words of pairs differ more than with pairs exchanged at random.
 
@@ -195,7 +195,7 @@ def flip_test(
         hits = int((len(other) - np.searchsorted(np.sort(other), goal - one)).sum())
         share = min((1 + two_sided) * hits / 2**n, 1.0)
         return PermutationTest(statistic, share, (share, share), "exact", alternative, 2**n)
-    hits, generator = 0, np.random.default_rng(seed)
+    hits, generator = 0, np.random.default_rng(random_state)
     for start in range(0, n_iterations, _CHUNK // n + 1):
         size = min(_CHUNK // n + 1, n_iterations - start)
         sums = generator.choice([-1.0, 1.0], size=(size, n)) @ signed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,9 +14,9 @@ from wefe._wordset import Vectors, WordSet
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Count, Measurement, Scale
-from wefe.metrics._exchange import Sums, TestType
+from wefe.metrics._exchange import ALTERNATIVES, TestType, of_means, tested
 from wefe.metrics._geometry import associations, by_word
-from wefe.metrics._permutation import Method, PermutationTest
+from wefe.metrics._permutation import Method, PermutationTest, permutation_test
 from wefe.metrics._registry import register
 from wefe.query import Query
 from wefe.results import OPPOSITE
@@ -63,15 +64,6 @@ def effect_size(x: WordSet, y: WordSet, s_x: Vectors, s_y: Vectors, ddof: int) -
 def effect_size_of(s_x: Vectors, s_y: Vectors, ddof: int) -> float:
     sets = (WordSet("x", (), s_x[:, None]), WordSet("y", (), s_y[:, None]))
     return float(effect_size(*sets, s_x[None], s_y[None], ddof)[0])
-
-
-def sums_of(x: Vectors, y: Vectors, ddof: int | None) -> Sums:
-    """Return the sums that determine the effect size or, without `ddof`, the statistic."""
-    if ddof is None:
-        return Sums(x, y, np.subtract)
-    # Over all words, so that no split changes it.
-    deviation = np.concatenate([x, y]).std(ddof=ddof)
-    return Sums(x, y, lambda of_x, of_y: (of_x / len(x) - of_y / len(y)) / deviation)
 
 
 def largest_effect_size(n_1: int, n_2: int, *, ddof: int = 0) -> float:
@@ -210,9 +202,14 @@ class WEAT(BaseMetric):
         values = {"weat": statistic, "effect_size": effect, "p_value": math.nan}
         return Measurement({"result": result, **values}, reason, details)
 
-    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums:
+    def _sums(
+        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
+    ) -> tuple[Vectors, Vectors]:
         x, y = (associations(part, *attributes)[0] for part in targets)
-        return sums_of(x, y, self.ddof if self.return_effect_size else None)
+        if self.return_effect_size:
+            # Over all words, so that no split changes the deviation.
+            return of_means(x, y, np.concatenate([x, y]).std(ddof=self.ddof))
+        return 2 * x, 2 * y
 
 
 @register
@@ -311,7 +308,8 @@ class SCWEAT(BaseMetric):
             seed, details["permutation_tests"] = as_seed(self.random_state), tests
             cosines = words.unit @ a.unit.T, words.unit @ b.unit.T
             for word, x, y in zip(words.words, *cosines, strict=True):
-                tests[word], is_opposite = self._value_test(x, y, seed)
+                run = partial(permutation_test, x, y, **self._how(seed))
+                tests[word], is_opposite = tested(run, ALTERNATIVES[self.p_value_test_type])
                 if is_opposite:
                     opposite.append(word)
         warnings = [note for test in tests.values() for note in self._not_as_asked(test)]
@@ -381,8 +379,10 @@ class GeneralizedWEAT(BaseMetric):
         paired = sum(row[i] for i, row in enumerate(means))
         return np.asarray(paired - sum(each for row in means for each in row) / len(means))
 
-    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None:
+    def _sums(
+        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
+    ) -> tuple[Vectors, Vectors] | None:
         if len(targets) > 2:
             return None
         x, y = (associations(part, *attributes)[0] for part in targets)
-        return Sums(x, y, lambda of_x, of_y: (of_x / len(x) - of_y / len(y)) / 2)
+        return of_means(x, y, 2)

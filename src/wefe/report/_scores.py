@@ -141,7 +141,7 @@ def _compare(
     weighted = differences * shares / shares.sum()
     sums = weighted.groupby("cluster").sum().to_numpy()
     # The smallest p-value is 2 / 2^n (Fisher, The Design of Experiments, 1935, section 21).
-    p_value = flip_test(sums, "two-sided", "exact", _N_RANDOM, seed=0).p_value
+    p_value = flip_test(sums, "two-sided", "exact", _N_RANDOM, 0).p_value
     return {
         "first": first,
         "second": second,

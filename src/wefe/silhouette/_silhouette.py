@@ -28,6 +28,7 @@ from wefe._evaluation import Evaluation, call_all
 from wefe._same_words import on_same_words
 from wefe._visible import Facts, draw
 from wefe._wordset import Nested
+from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Scale
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import MetricLike, as_metric
@@ -482,7 +483,8 @@ def _measured(
     bar: Any,
 ) -> Vectors:
     """Return the curves of all runs: shape (n_runs, n_steps)."""
-    size = 1 if evaluation.metric._by_case else _MOST_RUNS
+    is_fast = type(evaluation.metric)._scores is not BaseMetric._scores
+    size = _MOST_RUNS if is_fast else 1
     sent, parts = evaluation.for_jobs(n_jobs), chunks(len(orders[0]), size)
     calls = [(sent, growing, sizes, [order[part] for order in orders]) for part in parts]
     blocks = []
