@@ -190,7 +190,7 @@ def test_same_seed_gives_the_same_p():
     def p(random_state):
         return at_random(x, y, 2_000, random_state=random_state).p_value
 
-    assert p(5) == p(5) == p(np.int64(5)) == p(np.random.default_rng(5))
+    assert p(5) == p(5) == p(np.int64(5))
     assert len({p(seed) for seed in range(10)}) > 1
     generator = np.random.default_rng(5)
     assert len({p(generator) for _ in range(5)}) > 1

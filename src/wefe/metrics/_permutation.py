@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_array, check_choice, check_positive_int, check_random_state
+from wefe._checks import as_seed, check_array, check_choice, check_positive_int
 from wefe.metrics._split_counting import count_at_least
 from wefe.models._passes import Rows
 
@@ -23,9 +23,9 @@ Associations: TypeAlias = npt.NDArray[np.float64]
 # Statistics that differ by less than this, relative to max(1, |S|), are ties: their words are the
 # same or interchangeable, and only the order of the additions differs.
 _TIE_TOLERANCE = 1e-12
-# Values held at once while drawing random splits (8 bytes each).
+# Signs held at once while drawing random exchanges of pairs (8 bytes each).
 _CHUNK = 2**20
-# Rows of words (4 bytes each) of random splits that are kept for the next test with that seed.
+# Words of random splits that are held at once (4 bytes each), and kept for the next test.
 _MOST_KEPT = 2**22
 # Up to this many pairs, all exchanges are counted; each half of them has 2**20 sums.
 _MOST_PAIRS = 40
@@ -131,7 +131,7 @@ def permutation_test(
     check_choice("alternative", alternative, get_args(Alternative))
     check_choice("method", method, get_args(Method))
     n_iterations = check_positive_int("n_iterations", n_iterations)
-    random_state = check_random_state(random_state)
+    seed = as_seed(random_state)
 
     statistic = math.fsum(x) - math.fsum(y)
     if method in ("saddlepoint", "auto"):
@@ -162,7 +162,7 @@ def permutation_test(
         if bounds[0] >= _USELESS * bounds[1]:
             kind: Literal["exact", "bounds"] = "exact" if bounds[0] == bounds[1] else "bounds"
             return PermutationTest(statistic, bounds[1], bounds, kind, alternative, n_splits)
-    hits = _count_random_splits(values, len(x), low, high, n_iterations, random_state)
+    hits = _count_random_splits(values, len(x), low, high, n_iterations, seed)
     return sampled(statistic, hits, n_iterations, alternative)
 
 
@@ -272,10 +272,10 @@ def _common_step(values: Associations, error: float) -> float:
 
 
 @functools.lru_cache(maxsize=4)  # many models and metrics share the splits of a query
-def random_orders(n_words: int, n_splits: int, seed: int) -> npt.NDArray[np.int32]:
-    """Random orders of words: shape (n_splits, n_words)."""
+def random_orders(n_words: int, n_splits: int, seed: int, start: int = 0) -> npt.NDArray[np.int32]:
+    """Random orders of words: shape (n_splits, n_words); others for each seed and start."""
     rows = np.broadcast_to(np.arange(n_words, dtype=np.int32), (n_splits, n_words))
-    return np.random.default_rng(seed).permuted(rows, axis=1)
+    return np.random.default_rng([seed, start]).permuted(rows, axis=1)
 
 
 def _count_random_splits(
@@ -284,26 +284,15 @@ def _count_random_splits(
     low: int | None,
     high: int,
     n_iterations: int,
-    random_state: int | np.random.Generator | None,
+    seed: int,
 ) -> int:
     """Draw random splits, and count those whose first set sums to >= `high` or <= `low`."""
-    if isinstance(random_state, int) and n_iterations * len(values) <= _MOST_KEPT:
-        # Tests of many words share their splits.
-        orders = random_orders(len(values), n_iterations, random_state)
-        return _count_extreme(values[orders[:, :size]].sum(axis=1), low, high)
-    generator = np.random.default_rng(random_state)
-    n_rows = min(n_iterations, max(1, _CHUNK // len(values)))
-    table = np.tile(values, (n_rows, 1))
-    hits = 0
+    n_rows, hits = max(1, _MOST_KEPT // len(values)), 0
     for start in range(0, n_iterations, n_rows):
-        # Shuffling rows that are shuffled already is as good as starting afresh.
-        generator.permuted(table, axis=1, out=table)
-        hits += _count_extreme(table[: n_iterations - start, :size].sum(axis=1), low, high)
+        orders = random_orders(len(values), min(n_rows, n_iterations - start), seed, start)
+        sums = values[orders[:, :size]].sum(axis=1)
+        hits += int(np.count_nonzero((sums >= high) | (low is not None and sums <= low)))
     return hits
-
-
-def _count_extreme(sums: npt.NDArray[np.int64], low: int | None, high: int) -> int:
-    return int(np.count_nonzero((sums >= high) | (low is not None and sums <= low)))
 
 
 def _share_bounds(
