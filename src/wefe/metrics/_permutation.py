@@ -127,7 +127,7 @@ def permutation_test(
     >>> permutation_test([0.9, 0.8], [-1.0, -0.7], method="exact").p_value  # one of six splits
     0.16666666666666666
     """
-    x, y = _check_associations(x, "x"), _check_associations(y, "y")
+    x, y = check_array("x", x, "(n_words,)"), check_array("y", y, "(n_words,)")
     check_choice("alternative", alternative, get_args(Alternative))
     check_choice("method", method, get_args(Method))
     n_iterations = check_positive_int("n_iterations", n_iterations)
@@ -244,7 +244,7 @@ def _as_integers(values: Associations, statistic: float) -> tuple[npt.NDArray[np
     # Changing each value by this much moves a statistic by at most a quarter of the tolerance.
     step = _common_step(values, tolerance / (4 * len(values)))
     if step > tolerance:
-        return np.rint(values / step).astype(np.int64), int(tolerance / step)
+        return np.rint(values / step).astype(np.int64), 0
 
     # The sum of all absolute values stays below 2**62, as the counting asks.
     bits = min(53, 61 - len(values).bit_length())
@@ -254,17 +254,17 @@ def _as_integers(values: Associations, statistic: float) -> tuple[npt.NDArray[np
 
 def _common_step(values: Associations, error: float) -> float:
     """Step of which all values (such as rounded ones) are multiples up to `error`; 0.0 if none."""
-    magnitudes = np.abs(values)
-    largest = float(magnitudes.max())
-    step = 0.0
-    # Euclid's algorithm; remainders this small are rounding errors, or else the check below fails.
-    for magnitude in magnitudes.tolist():
-        remainder = magnitude
-        while remainder > 1e-9 * largest:
-            step, remainder = remainder, step % remainder
-        if 0 < step < 1e-6 * largest:
-            return 0.0
-    if step <= 0:
+    largest = float(np.abs(values).max())
+
+    def divisor(a: float, b: float) -> float:
+        # Euclid's algorithm; remainders this small are rounding errors, or else the check below
+        # fails.
+        while b > 1e-9 * largest:
+            a, b = b, a % b
+        return a
+
+    step = functools.reduce(divisor, np.abs(values).tolist(), 0.0)
+    if step <= 1e-6 * largest:
         return 0.0
     step = largest / round(largest / step)
     exact = bool(np.abs(values - step * np.rint(values / step)).max() <= error)
@@ -315,13 +315,6 @@ def _share_bounds(
         return share, share
     upper = math.nextafter(most / n_splits, math.inf)
     return math.nextafter(fewest / n_splits, 0.0), min(upper, 1.0)
-
-
-def _check_associations(values: npt.ArrayLike, name: str) -> Associations:
-    array = check_array(name, values, "(n_words,)")
-    if math.isinf(4.0 * array.size * float(np.abs(array).max())):
-        raise ValueError(f"{name} must hold associations, from -2 to 2; their sum is infinite.")
-    return array
 
 
 Numbers = npt.NDArray[np.float64]
