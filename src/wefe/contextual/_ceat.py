@@ -19,7 +19,7 @@ from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_o
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Count, Measurement, RandomState, Scale
-from wefe.metrics._weat import largest_effect_size
+from wefe.metrics._weat import effect_size_of, largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
@@ -254,13 +254,9 @@ def _associations(
 
 def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, Vectors]:
     """Return effect sizes of samples (NaN where undefined) and their variances: (n_samples,)."""
-    both = np.concatenate([s_x, s_y], axis=1)
-    spread = both.std(axis=1, ddof=1)
-    # Equal values leave rounding noise where the deviation should be exactly 0.
-    spread[spread <= 1e-14 * np.maximum(1.0, np.abs(both).max(axis=1))] = math.nan
-    effect_sizes = (s_x.mean(axis=1) - s_y.mean(axis=1)) / spread
+    effect_sizes = effect_size_of(s_x, s_y, ddof=1)
     if variance == "published":
-        return effect_sizes, spread**2
+        return effect_sizes, np.concatenate([s_x, s_y], axis=1).var(axis=1, ddof=1)
     n_x, n_y = s_x.shape[1], s_y.shape[1]
     n = n_x + n_y
     return effect_sizes, n / (n_x * n_y) + effect_sizes**2 / (2 * n)

@@ -100,7 +100,7 @@ class SEAT(BaseMetric):
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         parts = (*targets, *attributes)
         s_x, s_y = self._associations(parts)
-        effect = effect_size_of(s_x.ravel(), s_y.ravel(), self.ddof)
+        effect = float(effect_size_of(s_x.reshape(1, -1), s_y.reshape(1, -1), self.ddof)[0])
         filled = zip(parts, self._templates, strict=True)
         of_words = zip(targets, (s_x.mean(axis=1), s_y.mean(axis=1)), strict=True)
         details: dict[str, Any] = {

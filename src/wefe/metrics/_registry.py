@@ -6,7 +6,7 @@ import functools
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from wefe._checks import check_choice, check_sequence, found
 from wefe.metrics._base import BaseMetric
@@ -132,10 +132,8 @@ def metric_name(text: str) -> str:
 
 def as_metric(metric: object) -> BaseMetric:
     if isinstance(metric, str):
-        kind = get_metric(metric)
-        if _plain(metric) == "weates":
-            return kind(return_effect_size=True)  # type: ignore[call-arg]
-        return kind()
+        own: Any = {"return_effect_size": True} if _plain(metric) == "weates" else {}
+        return get_metric(metric)(**own)
     if isinstance(metric, BaseMetric):
         return metric
     if isinstance(metric, type) and issubclass(metric, BaseMetric):

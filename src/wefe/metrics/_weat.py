@@ -61,9 +61,9 @@ def effect_size(x: WordSet, y: WordSet, s_x: Vectors, s_y: Vectors, ddof: int) -
     return np.asarray((sum_x / x.total - sum_y / y.total) / deviation)
 
 
-def effect_size_of(s_x: Vectors, s_y: Vectors, ddof: int) -> float:
-    sets = (WordSet("x", (), s_x[:, None]), WordSet("y", (), s_y[:, None]))
-    return float(effect_size(*sets, s_x[None], s_y[None], ddof)[0])
+def effect_size_of(s_x: Vectors, s_y: Vectors, ddof: int) -> Vectors:
+    """Effect size of associations without weights, (n_cases, n_words) each: (n_cases,)."""
+    return effect_size(WordSet("x", (), s_x.T), WordSet("y", (), s_y.T), s_x, s_y, ddof)
 
 
 def largest_effect_size(n_1: int, n_2: int, *, ddof: int = 0) -> float:
