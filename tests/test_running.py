@@ -299,14 +299,14 @@ def test_warnings_and_reasons_are_logged_once(toy_model, queries, caplog):
         caplog.clear()
         return messages
 
-    params = {"p_value_method": "exact"}
-    run_queries(WEAT, queries, [toy_model], metric_params=params)
+    params = {"calculate_p_value": True}
+    run_queries(MAC, queries, [toy_model], metric_params=params)
     (message,) = logged()
-    assert message.startswith("2 of 2 scores: no p-value is calculated")
-    scores = measure(WEAT, queries, [toy_model], metric_params=params)
+    assert message.startswith("2 of 2 scores: MAC has no p-value")
+    scores = measure(MAC, queries, [toy_model], metric_params=params)
     assert not logged()
-    assert scores["warnings"].str.contains("calculate_p_value").all()
-    result = WEAT().run_query(queries[0], toy_model, **params)
+    assert scores["warnings"].str.contains("has no p-value").all()
+    result = MAC().run_query(queries[0], toy_model, **params)
     (message,) = logged()
     assert result.warnings[0] in message
     lost = Query([["she", "xyzzy", "woman"], ["he", "man", "plugh"]], [HOME])

@@ -129,7 +129,7 @@ def _at_once(
         # Not inherited, because a subclass may have another formula.
         if vars(type(metric)).get("scores_many_models") and metric.accepts(query):
             own, lookup = metric._with_params(**options)
-            if not own._asks_more():
+            if not own.calculate_p_value:
                 plain[place] = own
     if not plain:
         return answers

@@ -170,15 +170,3 @@ def test_details_hold_the_association_of_every_target_word(toy_query, toy_model)
     assert by_group["Female"]["she"] == pytest.approx(0.884021, abs=1e-6)
     sums = [sum(by_word.values()) for by_word in by_group.values()]
     assert sums[0] - sums[1] == pytest.approx(result["weat"])
-
-
-@pytest.mark.parametrize(
-    "options", [{"p_value_method": "exact"}, {"p_value_test_type": "two-sided"}]
-)
-def test_options_of_a_test_that_is_not_run_are_logged(options, toy_query, toy_model, caplog):
-    assert math.isnan(WEAT().run_query(toy_query, toy_model, **options)["p_value"])
-    assert "calculate_p_value=True" in caplog.text
-    caplog.clear()
-    WEAT().run_query(toy_query, toy_model)
-    WEAT().run_query(toy_query, toy_model, calculate_p_value=True, **options)
-    assert caplog.text == ""

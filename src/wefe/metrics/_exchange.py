@@ -45,7 +45,6 @@ _TIE = 1e-9
 # Share of splits in one tail of a two-sided test at level 0.05.
 _TAIL = 0.025
 
-_NOT_CALCULATED = "no p-value is calculated; set calculate_p_value=True"
 _MISSED = f"{OPPOSITE}: a one-sided test misses it; use p_value_test_type='two-sided'"
 ALTERNATIVES: dict[str, Alternative] = {
     "right-sided": "greater",
@@ -83,8 +82,7 @@ class PermutationTested:
     ) -> Measurement:
         """Add the p-value if it is requested, or a warning that says why there is none."""
         if not self.calculate_p_value:
-            ignored = (_NOT_CALCULATED,) * self._asks_more()
-            return replace(measured, warnings=measured.warnings + ignored)
+            return measured
         p_value, details, warnings = math.nan, dict(measured.details), measured.warnings
         score = float(measured.values["result"])
         undeclared = "" if self.null_exchange else "it does not define what may be exchanged"
@@ -99,11 +97,6 @@ class PermutationTested:
                 logger.info("%s", test)
         values = {**measured.values, "p_value": p_value}
         return replace(measured, values=values, details=details, warnings=warnings)
-
-    def _asks_more(self) -> bool:
-        """Tell whether a p-value is requested, or options that have no effect without one."""
-        asked, defaults = ((at.p_value_method, at.p_value_test_type) for at in (self, type(self)))
-        return self.calculate_p_value or asked != defaults
 
     def _not_as_asked(self, test: PermutationTest) -> tuple[str, ...]:
         """Explain why a p-value was computed with another method than the requested one."""
