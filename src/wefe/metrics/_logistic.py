@@ -64,7 +64,7 @@ def fit_cases(
             f"of at most {_LARGEST:.0e}. Scale the vectors, for example with normalize=True."
         )
     data *= np.asarray(signs, dtype=np.float64)[:, None]
-    with one_blas_thread() as n_threads, ThreadPoolExecutor(n_threads) as pool:
+    with _one_blas_thread() as n_threads, ThreadPoolExecutor(n_threads) as pool:
         basis = None
         if len(data) < data.shape[1]:
             # The optimum is a combination of the rows: there are fewer coordinates than features.
@@ -228,7 +228,7 @@ def _blas() -> Any:
 
 
 @contextmanager
-def one_blas_thread() -> Iterator[int]:
+def _one_blas_thread() -> Iterator[int]:
     """Limit BLAS to one thread, and yield how many it had, to use for batches of cases.
 
     The products are too small to gain from several. The limit is global: hence the lock.

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from wefe._checks import check_sequence, check_word_set
+from wefe._checks import check_sequence, check_word_set, listed
 from wefe._wordset import Vectors, WordSet, n_cases_of
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._declaration import Count, Measurement
@@ -46,8 +46,6 @@ DEFAULT_THETA = 0.05
 _LEAST_KNOWN = 0.5
 # Numbers of the neighbours of cases that are scored at once: what a cache holds.
 _BLOCK_NUMBERS = 1 << 17
-# Number of words to show in a message.
-_SHOWN = 3
 _ONLY_ROUNDING = (
     "only rounding errors lie along the direction; pass the model before mitigation as `original`"
 )
@@ -398,9 +396,7 @@ def _mean_of_known(values: Vectors, weights: Vectors) -> Vectors:
 
 
 def _listed(left_out: Mapping[str, str]) -> str:
-    shown = [f"{word} ({why})" for word, why in list(left_out.items())[:_SHOWN]]
-    more = f" and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
-    return ", ".join(shown) + more
+    return listed([f"{word} ({why})" for word, why in left_out.items()], 3)
 
 
 def _in_model(part: WordSet, original: WordEmbeddingModel | None) -> WordSet:

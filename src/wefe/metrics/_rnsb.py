@@ -17,7 +17,7 @@ from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Count, Measurement, RandomState, Scale
 from wefe.metrics._exchange import TestType
-from wefe.metrics._logistic import fit_cases, one_blas_thread, sigmoid, with_intercept
+from wefe.metrics._logistic import fit_cases, sigmoid, with_intercept
 from wefe.metrics._registry import register
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -205,18 +205,14 @@ class RNSB(BaseMetric):
     def _train(self, x: Vectors, y: Vectors, vectors: Vectors) -> _Iterations:
         """Return probabilities of being negative, predicted classes, and held-out words."""
         seeds = _seeds(self.random_state, self.n_iterations)
-        trained, held_out = _splits(y, seeds if self.holdout else [None] * len(seeds))
+        words = np.arange(len(y))
+        trained = [_trained(y, seed) if self.holdout else words for seed in seeds]
+        held_out = np.array([~np.isin(words, own) for own in trained])
         if self._is_default:
-            # Without a hold-out, all iterations are the same.
-            weights = (~held_out[: None if self.holdout else 1]).astype(np.float64)
-            coefficients = fit_cases(x, y, weights.__getitem__, len(weights))
-            with one_blas_thread():
-                predicted = np.where(coefficients @ with_intercept(x).T > 0, 1.0, -1.0)
-            probabilities, predicted = (
-                each.repeat(len(seeds) // len(each), 0)
-                for each in (_negative_probabilities(coefficients, vectors), predicted)
-            )
-            return probabilities, predicted, held_out
+            weights = (~held_out).astype(np.float64)
+            coefficients = fit_cases(x, y, weights.__getitem__, len(seeds))
+            predicted = np.where(coefficients @ with_intercept(x).T > 0, 1.0, -1.0)
+            return _negative_probabilities(coefficients, vectors), predicted, held_out
         probabilities, predicted = (np.empty((len(seeds), len(part))) for part in (vectors, y))
         with progress_bar(len(seeds), "RNSB", "fit", show=len(seeds) > 1) as bar:
             for row, (seed, own) in enumerate(zip(seeds, trained, strict=True)):
@@ -331,20 +327,19 @@ def _training_data(classes: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
     return np.concatenate([part.vectors for part in classes]), labels
 
 
-def _splits(y: Vectors, seeds: Sequence[int | None]) -> tuple[list[npt.NDArray[Any]], _Mask]:
-    """Return the words to train on, and which are held out; without a seed, train on all."""
+def _trained(y: Vectors, seed: int) -> npt.NDArray[Any]:
+    """Return the words to train on; the others are held out."""
     from sklearn.model_selection import train_test_split
 
     words, smallest = np.arange(len(y)), int(min((y > 0).sum(), (y < 0).sum()))
     # 20 % of 6 words, rounded up, is one of each set.
-    if seeds[0] is not None and (smallest < 2 or len(y) < 6):
+    if smallest < 2 or len(y) < 6:
         raise UnanswerableError(
             "the hold-out needs at least 2 words per attribute set and 6 in all; found "
             f"{smallest} in the smaller set and {len(y)} in all. Use holdout=False."
         )
-    split = partial(train_test_split, words, test_size=_TEST_SHARE, stratify=y)
-    trained = [words if seed is None else split(random_state=seed)[0] for seed in seeds]
-    return trained, np.array([~np.isin(words, own) for own in trained])
+    split = train_test_split(words, test_size=_TEST_SHARE, stratify=y, random_state=seed)
+    return np.asarray(split[0])
 
 
 def _accuracies(correct: _Mask, rows: _Mask) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -157,18 +158,16 @@ class RND(BaseMetric):
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = attributes
-        return self._reduced(words, self._by_word(targets, words))
-
-    def _reduced(self, words: WordSet, by_word: Vectors) -> Vectors:
-        return words.mean(by_word) if self.reduce == "mean" else words.sum(by_word)
+        values = self._by_word(targets, words)
+        return words.mean(values) if self.reduce == "mean" else words.sum(values)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,) = attributes
-        values = self._by_word(targets, words)
-        score = float(self._reduced(words, values)[0])
+        score = float(self._scores(targets, attributes)[0])
         if math.isnan(score):
             return self._undefined("the mean of a target set is zero, which has no direction")
-        ascending = dict(sorted(by_word(words, values[0]).items(), key=lambda item: item[1]))
+        values = by_word(words, self._by_word(targets, words)[0])
+        ascending = dict(sorted(values.items(), key=itemgetter(1)))
         return self._measured(score, distance_by_word=ascending)
 
 
