@@ -17,7 +17,7 @@ from wefe._checks import (
     check_positive_int,
     progress_bar,
 )
-from wefe._evaluation import Evaluation, call_all
+from wefe._evaluation import Evaluation
 from wefe._wordset import Vectors, Weights
 
 IntervalMethod: TypeAlias = Literal["expanded", "percentile", "bca"]
@@ -132,7 +132,8 @@ def bootstrap(
     lower = upper = error = math.nan
     reason = why_none(evaluation)
     if reason is None:
-        samples = _samples(evaluation, wanted, n_jobs, progress)
+        with progress_bar(wanted.n_bootstrap, scale.label, "resample", progress) as bar:
+            samples = evaluation.scores_of(_resamples(evaluation, wanted), n_jobs, bar)
     defined = samples[np.isfinite(samples)]
     n_undefined = len(samples) - len(defined)
     if n_undefined > MOST_UNDEFINED * len(samples):
@@ -190,17 +191,6 @@ def why_none(evaluation: Evaluation) -> str | None:
     if all(n_words == 1 for n_words in evaluation.strata.values()):
         return "no set to resample has two or more words"
     return why_not_comparable(evaluation)
-
-
-def _samples(
-    evaluation: Evaluation, wanted: Resampling, n_jobs: int | None, progress: bool
-) -> Vectors:
-    score, parts = evaluation.for_jobs(n_jobs).scores, []
-    with progress_bar(wanted.n_bootstrap, evaluation.scale.label, "resample", progress) as bar:
-        for part in call_all(score, zip(_resamples(evaluation, wanted)), n_jobs):
-            parts.append(part)
-            bar.update(len(part))
-    return np.concatenate(parts)
 
 
 def _resamples(evaluation: Evaluation, wanted: Resampling) -> Iterator[dict[int, Weights]]:

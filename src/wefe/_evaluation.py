@@ -69,17 +69,23 @@ class Evaluation:
         """Score all words in the same way as subsets."""
         return float(self.scores({})[0])
 
-    def for_jobs(self, n_jobs: int | None) -> Evaluation:
-        """Return a copy to send to workers, with mapped models in memory."""
+    def scores_of(
+        self, blocks: Iterable[Mapping[int, Weights]], n_jobs: int | None, bar: Any
+    ) -> Vectors:
+        """Score blocks of weights, in this process or in joblib workers."""
         import joblib
 
-        if joblib.effective_n_jobs(n_jobs) == 1:
-            return self
-        other = copy.copy(self)
-        # Metrics that use the whole vocabulary have models among their attributes.
-        other.metric = copy.copy(self.metric)
-        vars(other.metric).update(travelling(vars(self.metric)))
-        return other
+        sent = self
+        if joblib.effective_n_jobs(n_jobs) > 1:
+            sent = copy.copy(self)
+            # Metrics that use the whole vocabulary have models among their attributes.
+            sent.metric = copy.copy(self.metric)
+            vars(sent.metric).update(travelling(vars(self.metric)))
+        parts = []
+        for part in call_all(sent.scores, zip(blocks), n_jobs):
+            parts.append(part)
+            bar.update(len(part))
+        return np.concatenate(parts)
 
     @property
     def strata(self) -> dict[tuple[int, ...], int]:

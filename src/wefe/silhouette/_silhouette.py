@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -21,13 +21,14 @@ from wefe._checks import (
     check_positive_int,
     check_share,
     check_up_to,
+    listed,
     logger,
     progress_bar,
 )
-from wefe._evaluation import Evaluation, call_all
+from wefe._evaluation import Evaluation
 from wefe._same_words import on_same_words
 from wefe._visible import Facts, draw
-from wefe._wordset import Nested
+from wefe._wordset import Nested, Weights
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Scale
 from wefe.metrics._geometry import Vectors
@@ -402,6 +403,7 @@ def bias_silhouettes(
             )
     n_targets = len(first.targets)
     growing = slice(n_targets) if vary == "targets" else slice(n_targets, None)
+    positions = range(len(first.sets))[growing]
     lengths = [len(part) for part in first.sets[growing]]
     sizes = growth_sizes(lengths, max(1, wanted // len(lengths)), unequal, fewest)
     orders = run_orders(lengths, n_runs, seed, paired=vary == "targets" and first.paired)
@@ -410,12 +412,16 @@ def bias_silhouettes(
     if left_out:
         logger.warning(
             "%d words of the %s are left out because at least one model lacks them: %s",
-            *(len(left_out), vary, ", ".join(left_out[:10])),
+            *(len(left_out), vary, listed(left_out, 10)),
         )
+    is_fast = type(first.metric)._scores is not BaseMetric._scores
+    at_once = _MOST_RUNS if is_fast else 1
     silhouettes = []
-    with progress_bar(len(evaluations) * n_runs, scale.label, "run", progress) as bar:
+    n_subsets = len(evaluations) * n_runs * len(sizes)
+    with progress_bar(n_subsets, scale.label, "subset", progress) as bar:
         for evaluation in evaluations:
-            curves = _measured(evaluation, growing, sizes, orders, n_jobs, bar)
+            subsets = _subsets(positions, sizes, orders, at_once)
+            curves = evaluation.scores_of(subsets, n_jobs, bar).reshape(n_runs, -1)
             if sizes[-1].tolist() == lengths:
                 # All orders end in the same words; `why_not_comparable` has found the value near
                 # what these have, and a solver may have stopped a little apart.
@@ -474,32 +480,13 @@ def run_orders(
     ]
 
 
-def _measured(
-    evaluation: Evaluation,
-    growing: slice,
-    sizes: Sizes,
-    orders: Sequence[Sizes],
-    n_jobs: int | None,
-    bar: Any,
-) -> Vectors:
-    """Return the curves of all runs: shape (n_runs, n_steps)."""
-    is_fast = type(evaluation.metric)._scores is not BaseMetric._scores
-    size = _MOST_RUNS if is_fast else 1
-    sent, parts = evaluation.for_jobs(n_jobs), chunks(len(orders[0]), size)
-    calls = [(sent, growing, sizes, [order[part] for order in orders]) for part in parts]
-    blocks = []
-    for block in call_all(_curves, calls, n_jobs):
-        blocks.append(block)
-        bar.update(len(block))
-    return np.concatenate(blocks)
-
-
-def _curves(
-    evaluation: Evaluation, growing: slice, sizes: Sizes, orders: Sequence[Sizes]
-) -> Vectors:
-    positions = range(len(evaluation.sets))[growing]
-    nested = map(Nested, orders, sizes.T)
-    return evaluation.scores(dict(zip(positions, nested, strict=True))).reshape(-1, len(sizes))
+def _subsets(
+    positions: Sequence[int], sizes: Sizes, orders: Sequence[Sizes], at_once: int
+) -> Iterator[dict[int, Weights]]:
+    """Yield the weights of the lists at these positions for some runs at once."""
+    for runs in chunks(len(orders[0]), at_once):
+        nested = map(Nested, [order[runs] for order in orders], sizes.T)
+        yield dict(zip(positions, nested, strict=True))
 
 
 def _check_within(curves: Vectors, scale: Scale) -> None:
