@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._wordset import Vectors, Weights, WordSet, as_vectors, unit, word_sets
+
+Numbers: TypeAlias = npt.NDArray[Any]
 
 __all__ = ["Vectors", "as_vectors", "unit"]
 
@@ -57,11 +60,15 @@ def values_by_word(words: WordSet, columns: Mapping[str, Vectors]) -> dict[str, 
     return dict(zip(words.words, by_row, strict=True))
 
 
-def unit_rows(vectors: Vectors) -> Vectors:
-    """Return vectors with rows of unit length; NaN where a row is zero."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    lengths[lengths == 0] = np.nan
-    return np.asarray(vectors / lengths)
+def unit_rows(vectors: Vectors, least: npt.ArrayLike = 0.0) -> Vectors:
+    """Return vectors with rows of unit length; NaN where a row is not longer than `least`."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > least, lengths, np.nan))
+
+
+def row_products(one: Numbers, other: Numbers) -> Numbers:
+    """Inner product of each row with that of the other matrix, or with its only row: (n_rows,)."""
+    return np.asarray(np.einsum("ij,ij->i", one, other))
 
 
 def _mean_dot(part: WordSet, words: WordSet) -> Vectors:
@@ -149,12 +156,8 @@ def spearman(x: Vectors, y: Vectors, weights: Weights, tolerance: float = 0.0) -
         parts = ((each[block] if len(each) > 1 else each)[:, used] for each in (x, y))
         one, other = (average_ranks(part, w, tolerance) - middle for part in parts)
         weighted = w * one
-        squares = _products(weighted, one) * _products(w * other, other)
+        squares = row_products(weighted, one) * row_products(w * other, other)
         with np.errstate(invalid="ignore", divide="ignore"):
-            scores.append(_products(weighted, other) / np.sqrt(squares))
+            scores.append(row_products(weighted, other) / np.sqrt(squares))
     undefined = np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
     return np.where(undefined, np.nan, np.clip(np.concatenate(scores), -1.0, 1.0))
-
-
-def _products(one: Vectors, other: Vectors) -> Vectors:
-    return np.asarray(np.einsum("ij,ij->i", one, other))

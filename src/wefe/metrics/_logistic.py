@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,7 @@ import numpy.typing as npt
 from wefe._checks import logger
 from wefe._wordset import Vectors
 from wefe.embeddings import UnanswerableError
-
-Numbers: TypeAlias = npt.NDArray[Any]
+from wefe.metrics._geometry import Numbers, row_products
 
 # Length of the gradient at which a fit ends. The penalty alone has a curvature of 1, so that the
 # optimum is no farther away than this.
@@ -161,7 +160,7 @@ def _newton(
             # A step is too long if the function rises at its end.
             ahead = weights[far] * _shares(margins[far] - length[far] * change[far])
             end = w[active[far]] - length[far] * step[far]
-            far = far[_dots(end, step[far]) < _dots(ahead, change[far])]
+            far = far[row_products(end, step[far]) < row_products(ahead, change[far])]
             if not len(far):
                 break
             length[far] /= 2
@@ -192,7 +191,7 @@ def _newton_step(
     curvature = curvature.astype(np.float32)
     step, change = np.zeros_like(remaining), np.zeros_like(curvature)
     direction = remaining @ factor @ factor.T
-    squares = _dots(remaining, direction)
+    squares = row_products(remaining, direction)
     lengths = np.linalg.norm(gradient, axis=1)
     # More precisely near the optimum.
     enough = np.maximum(lengths * np.clip(np.sqrt(squares), 1e-4, 0.1), _TOLERANCE / 2)
@@ -208,12 +207,12 @@ def _newton_step(
             )
         along = direction @ x.T
         product = direction + (along * curvature) @ x
-        length = (squares / _dots(direction, product))[:, None]
+        length = (squares / row_products(direction, product))[:, None]
         step[active] += length * direction
         change[active] += length * along
         remaining = remaining - length * product
         preconditioned = remaining @ factor @ factor.T
-        previous, squares = squares, _dots(remaining, preconditioned)
+        previous, squares = squares, row_products(remaining, preconditioned)
         direction = preconditioned + (squares / previous)[:, None] * direction
     return step, change
 
@@ -239,7 +238,3 @@ def _one_blas_thread() -> Iterator[int]:
         return
     with _blas_lock, _blas().limit(limits=1):
         yield min(_MAX_THREADS, n_threads)
-
-
-def _dots(first: Numbers, second: Numbers) -> Numbers:
-    return np.asarray(np.einsum("ij,ij->i", first, second))

@@ -26,7 +26,7 @@ from wefe._wordset import (
 from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric
 from wefe.metrics._declaration import Count, Measurement, Scale
-from wefe.metrics._geometry import ZERO_LENGTH, by_word, values_by_word
+from wefe.metrics._geometry import ZERO_LENGTH, by_word, row_products, unit_rows, values_by_word
 from wefe.metrics._pairs import tuples_of
 from wefe.metrics._registry import register
 from wefe.models._tables import chunks
@@ -153,13 +153,13 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
         direction = bias_subspace(list(sets)).directions[0]
         return np.stack([direction, -direction])
     means = (sets - sets.mean(axis=0)).mean(axis=1)
-    lengths = np.linalg.norm(means, axis=1, keepdims=True)
-    if (lengths < ZERO_LENGTH).any():
+    directions = unit_rows(means, ZERO_LENGTH)
+    if (unknown := np.isnan(directions[:, 0])).any():
         raise UnanswerableError(
-            f"groups[{int(lengths.argmin())}] has the same mean as all groups together, so there "
+            f"groups[{int(unknown.argmax())}] has the same mean as all groups together, so there "
             "is no direction towards it."
         )
-    return np.asarray(means / lengths)
+    return directions
 
 
 def _groups_of_tuples(
@@ -244,14 +244,12 @@ class RIPA(BaseMetric):
     def _relations(self, pairs: Sequence[WordSet]) -> Vectors:
         """Unit relation vectors of unweighted sets: (n_pairs or 1, dim); NaN if there is none."""
         first, second = (part.vectors for part in pairs)
-        differences = first - second
-        lengths = np.linalg.norm(differences, axis=1, keepdims=True)
         # Up to rounding: normalisation makes parallel vectors identical but for that.
-        spans = lengths > ZERO_LENGTH * np.linalg.norm(first, axis=1, keepdims=True)
+        least = ZERO_LENGTH * np.linalg.norm(first, axis=1, keepdims=True)
+        relations = unit_rows(first - second, least)
         # The principal component needs no more than one pair that has a direction.
-        if self.relation == "pca" and spans.any():
+        if self.relation == "pca" and not np.isnan(relations).all():
             return bias_subspace([first, second], normalize=False).directions
-        relations = np.where(spans, differences, math.nan) / np.where(spans, lengths, 1)
         return relations if self.relation == "pairs" else relations[:1]
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
@@ -364,8 +362,7 @@ class SubspaceMetric(BaseMetric):
         first, second, *_ = (part.mean_unit() for part in targets)
         difference = (first - second)[:, None]
         if not self.pairs_targets:
-            lengths = np.linalg.norm(difference, axis=2, keepdims=True)
-            return difference / np.where(lengths < ZERO_LENGTH, math.nan, lengths), basis
+            return unit_rows(difference, ZERO_LENGTH), basis
         from scipy.linalg import helmert  # quicker to start without it
 
         n, blocks = self.n_components, []
@@ -502,13 +499,11 @@ def indirect_bias(
         )
     # Uses vectors, because cosines lose digits for words that are almost all bias.
     parts = [each - (each @ basis.T) @ basis for each in (left, right)]
-    lengths = (length_left(_products(part, part)) for part in parts)
-    cosines = _products(left, right) / np.sqrt(_products(left, left) * _products(right, right))
-    return share_lost(cosines, _products(*parts), *lengths)
-
-
-def _products(left: Vectors, right: Vectors) -> Vectors:
-    return np.asarray((left * right).sum(axis=1))
+    lengths = (length_left(row_products(part, part)) for part in parts)
+    cosines = row_products(left, right) / np.sqrt(
+        row_products(left, left) * row_products(right, right)
+    )
+    return share_lost(cosines, row_products(*parts), *lengths)
 
 
 def length_left(squares: Vectors) -> Vectors:
