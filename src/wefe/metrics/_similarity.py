@@ -21,6 +21,7 @@ from wefe.metrics._geometry import (
     distances,
     mean_cosines,
     spearman,
+    unit_rows,
     values_by_word,
 )
 from wefe.metrics._projection import in_span
@@ -245,12 +246,6 @@ def _directions(groups: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
     return np.stack(basis), np.stack(lengths)
 
 
-def _signed(words: WordSet, *pair: WordSet) -> Vectors:
-    """Cosine of each word with the direction from the second to the first group: (n_words,)."""
-    (direction,), (length,) = _directions(pair)
-    return np.where(length[0] > 0, words.unit @ direction[0], math.nan)
-
-
 @register
 class SAME(BaseMetric):
     """SAME: how far do attribute words lean to one of the target groups?
@@ -328,15 +323,14 @@ class SAME(BaseMetric):
         score = float(words.mean(by_word[None])[0])
         if math.isnan(score):
             return self._undefined("all target sets have the same mean")
-        signed = {
-            f"{one.name} - {other.name}": _signed(words, one, other)
-            for one, other in itertools.combinations(targets, 2)
-        }
+        signed = {}
+        for one, other in itertools.combinations(targets, 2):
+            direction = unit_rows(one.mean_unit() - other.mean_unit(), ZERO_LENGTH)[0]
+            signed[f"{one.name} - {other.name}"] = words.unit @ direction
         pairwise = {
             pair: {"skew": float(values.mean()), "stereotype": float(values.std())}
             for pair, values in signed.items()
         }
         word_values = values_by_word(words, {"same": by_word, **signed})
-        n_directions = int((_directions(targets)[1] > 0).sum())
-        details = {"n_directions": n_directions}
+        details = {"n_directions": int((_directions(targets)[1] > 0).sum())}
         return self._measured(score, details, pairwise=pairwise, word_values=word_values)
