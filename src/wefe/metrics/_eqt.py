@@ -144,19 +144,17 @@ class EQT(BaseMetric):
         directed = lengths > ZERO_LENGTH
         questions = np.where(directed, questions, 0) / np.where(directed, lengths, 1)
         # Cosine and form of the nearest accepted answer.
-        best = np.einsum("ijk,ik->ij", questions, words.unit)
-        answers = np.repeat(np.array(words.words, dtype=object)[:, None], len(shifts), axis=1)
+        best, answers = np.empty(questions.shape[:2]), np.empty(questions.shape[:2], dtype=object)
         row_of, exclude = self.model.vocab, []
-        members = dict.fromkeys(word for part in targets for word in part.words)
+        members = {word for part in targets for word in part.words}
         for i, word in enumerate(words.words):
-            forms = self._variants_of(word)
-            banned = [row_of[form] for form in {word, *forms, *members} if form in row_of]
+            accepted = [word, *self._variants_of(word)]
+            banned = [row_of[form] for form in {*accepted, *members} if form in row_of]
             exclude += [banned] * len(shifts)
-            units, usable = directions(self.model.get_vectors(forms).reshape(-1, self.model.dim))
-            for form, own in zip(compress(forms, usable), units[usable], strict=True):
-                cosines = questions[i] @ own
-                answers[i, cosines > best[i]] = form
-                best[i] = np.maximum(best[i], cosines)
+            units, usable = directions(self.model.get_vectors(accepted))
+            cosines = np.where(usable, questions[i] @ units.T, -np.inf)
+            best[i] = cosines.max(axis=1)
+            answers[i] = np.array(accepted, dtype=object)[cosines.argmax(axis=1)]
         table, flat = self.model.whole_table("EQT"), questions.reshape(-1, questions.shape[2])
         rows, cosines = search(table, flat, min(self.k, len(table)), exclude)
         n_nearer = (cosines > best.reshape(-1, 1) + _TIE).sum(axis=1).reshape(best.shape)

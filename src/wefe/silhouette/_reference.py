@@ -204,11 +204,9 @@ class _Reference:
         of_targets = [of_positions[: len(part)] for part in self.targets]
         n_fillers = self.n_words - len(self.query_words)
         keys = np.concatenate([*of_targets, of_concepts, np.sort(rng.random(n_fillers))])
-        rows = np.empty(self.n_words, dtype=np.intp)
-        rows[np.argsort(keys, kind="stable")] = np.arange(self.n_words)
-        self._rows = rows
+        self._rows = keys.argsort(kind="stable").argsort()
         # Logarithm of the rank, with a mean of about 0; clipped for the few most frequent words.
-        self._rarity = np.clip(1 + np.log((rows + 1) / self.n_words), -2, 1)
+        self._rarity = np.clip(1 + np.log((self._rows + 1) / self.n_words), -2, 1)
 
     def _lengths(self, rarity: Vectors, rng: np.random.Generator) -> Vectors:
         noise = _LENGTH_NOISE * rng.standard_normal(len(rarity)).clip(-3, 3)
