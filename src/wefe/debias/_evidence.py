@@ -140,6 +140,11 @@ class CommonWords:
         order = order[rows.min(axis=0)[order] >= 0]
         self.words = [words[i] for i in order]
         self._rows = rows[:, order]
+        if not self.words:
+            raise ValueError(
+                f"{', '.join(model.name for model in models)} share no word; compare models that "
+                "have the same words, written alike."
+            )
 
     def __len__(self) -> int:
         return len(self.words)
@@ -386,7 +391,8 @@ LINEAR = "linear classification accuracy"
 NEIGHBORS = "neighbour correlation"
 PROJECTIONS = "projection correlation"
 _CORRELATED = (NEIGHBORS, PROJECTIONS)
-_MEASURES = (CLUSTERS, CLASSIFICATION, LINEAR, *_CORRELATED)
+# Measure -> its value by chance.
+_CHANCE = {CLUSTERS: 0.5, CLASSIFICATION: 0.5, LINEAR: 0.5} | dict.fromkeys(_CORRELATED, 0.0)
 _CONSTANT = "no correlation, because one number is the same for all words, except for rounding"
 
 # Of the words chosen, the share that the classifier learns from.
@@ -416,7 +422,7 @@ def residual_rows(
         note = nothing if lost else f"only {len(vocabulary)} words are left to choose from"
         return [
             row
-            for subject, measure in itertools.product(subjects, _MEASURES)
+            for subject, measure in itertools.product(subjects, _CHANCE)
             for row in rows_of("residual", measure, subject, common.models, note=note)
         ]
     if per_side < n_words:
@@ -442,9 +448,18 @@ def residual_rows(
             look[NEIGHBORS] = neighbor_shares(near, members(biases[0]))
             look[PROJECTIONS] = without_noise(bias[looked_at], common.models[number].dtype)
             looks.append(look)
-        for measure in _MEASURES:
+        agreement = functools.partial(_agreement, biases[0][looked_at])
+        for measure, chance in _CHANCE.items():
             columns = [look[measure] for look in looks]
-            rows += _rows(measure, subject, common, columns, biases[0][looked_at], notes)
+            n = len(columns[0])
+            if measure == CLUSTERS:
+                # The better of two readings counts: 1/2 + E|X - 1/2| for X of variance 1 / (4 n).
+                chance += 1 / math.sqrt(2 * math.pi * n)
+            numbers = paired_scores(columns, agreement if measure in _CORRELATED else None)
+            for row in numbers:
+                said = [_CONSTANT] * math.isnan(row["before"] + row["after"])
+                row |= {"n": n, "best_value": chance, "note": "; ".join([*notes, *said])}
+            rows += rows_of("residual", measure, subject, common.models, numbers)
     return rows
 
 
@@ -471,36 +486,12 @@ def _divided(sides: Sequence[FloatArray], random_state: int) -> dict[str, Number
     }
 
 
-def _rows(
-    measure: str,
-    subject: str,
-    common: CommonWords,
-    columns: Sequence[Numbers],
-    bias: Numbers,
-    notes: Sequence[str],
-) -> list[Row]:
-    n, chance, score = len(columns[0]), 0.5, None
-    if measure in _CORRELATED:
-        chance = 0.0
-
-        def score(column: Numbers, kept: Rows) -> float:
-            return correlation(column[kept], bias[kept])
-
-    elif measure == CLUSTERS:
-        # The better of two readings counts: 1/2 + E|X - 1/2| for X of variance 1 / (4 n).
-        chance += 1 / math.sqrt(2 * math.pi * n)
-    numbers = paired_scores(columns, score)
-    for row in numbers:
-        said = [_CONSTANT] * math.isnan(row["before"] + row["after"])
-        row["note"] = "; ".join([*notes, *said])
-    facts = {"n": n, "best_value": chance}
-    return rows_of("residual", measure, subject, common.models, numbers, **facts)
+def _agreement(bias: Numbers, column: Numbers, kept: Rows) -> float:
+    return correlation(column[kept], bias[kept])
 
 
 def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str]) -> Rows:
     """Return the numbers of frequent plain words; add remarks to `notes`."""
-    if not len(common):
-        return np.empty(0, dtype=np.intp)
     model = common.models[0]
     last = model.vocab[common.words[min(FREQUENT, len(common)) - 1]]
     rows, lower = plain_rows(model, last + 1)
