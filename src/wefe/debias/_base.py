@@ -115,8 +115,8 @@ def fits(*required: str) -> Callable[[Fit], Fit]:
 class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of the mitigation methods: `fit` learns, `transform` changes vectors.
 
-    It follows scikit-learn. To write a method, define `fit` and `transform`, or derive from
-    :class:`RowwiseDebias`, which is shorter.
+    It follows scikit-learn. To write a method, define `fit`, which sets `dim_` last, and
+    `transform`, or derive from :class:`RowwiseDebias`, which is shorter.
 
     Parameters
     ----------
@@ -132,6 +132,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     >>> from wefe import load_test_model
     >>> class Negation(BaseDebias):
     ...     def fit(self, model, **fit_params):
+    ...         self.dim_ = model.dim
     ...         return self
     ...
     ...     def transform(self, model, target=None, ignore=None, copy=True):
@@ -320,8 +321,8 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     # For the methods of this package
 
     def __sklearn_is_fitted__(self) -> bool:
-        # The name is there before anything is learned.
-        return any(name.endswith("_") for name in vars(self).keys() - {"criterion_name_"})
+        # What every `fit` sets last.
+        return hasattr(self, "dim_")
 
     def _fit_params(self, fit_params: Mapping[str, Any], ignore: object) -> dict[str, Any]:
         """Return parameters of `fit`, with the words to ignore if it takes them."""
@@ -457,10 +458,6 @@ class WordDebias(BaseDebias):
         self.bias_subspace_ = self.pca_.components_[: 1 if size else None]
         self.bias_direction_ = self.bias_subspace_[0]
         return checked
-
-    def __sklearn_is_fitted__(self) -> bool:
-        # What every `fit` sets last.
-        return hasattr(self, "dim_")
 
     @abstractmethod
     def _change(

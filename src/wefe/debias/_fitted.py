@@ -14,7 +14,7 @@ def check_is_fitted(method: Any, attributes: Sequence[str] | str | None = None) 
     method : BaseDebias
         The method.
     attributes : sequence of str, optional
-        Attributes that `fit` sets; by default any that ends with an underscore.
+        Attributes that `fit` sets; by default `dim_`, the last one.
 
     Raises
     ------
