@@ -326,36 +326,28 @@ class DirectionAudit(Facts):
         first, second = np.append(self.explained_variance_ratio, 0.0)[:2]
         # Without signs, because pairs in opposite orders still lie along one line.
         unsigned = float(np.abs(self._between_sets).mean()) if self.n_sets > 1 else 1.0
-        sets = {
-            "identical": self.identical,
-            "repeated": table.index[[self._repeats(i) for i in range(self.n_sets)]],
-            "opposed": table.index[table["cosine"] < -self._clear],
-            "turning": table.index[table["stability"] < SAME_DIRECTION],
-            "outliers": self.outliers,
-            "few": few,
-        }
         all_pairs, off = all(len(part) == 2 for part in self.vectors), math.nan
         if all_pairs:
             off = abs(cosine(np.sum([a - b for a, b in self.vectors], axis=0), pc1))
         # Absolute cosine of the first component with and without the dominant sets.
         turned = abs(cosine(self.without(few).components[0], pc1))
-        holds = {
+        # Whether a warning holds, or the sets of which it does.
+        holds: dict[str, Any] = {
             "few-sets": self.n_sets < 3,
-            "lost-sets": self.lost,
+            "lost-sets": [f"{name} lacks {', '.join(own)}" for name, own in self.lost.items()],
             "identical-members": self.identical,
-            "repeated-sets": len(sets["repeated"]),
+            "repeated-sets": [*table.index[[self._repeats(i) for i in range(self.n_sets)]]],
             "weak-first-component": first < max(LEAST_RATIO, LEAST_RATIO_TO_SECOND * second),
             "low-correlation": self.mean_correlation < LEAST_CORRELATION,
-            "opposed-sets": len(sets["opposed"]),
+            "opposed-sets": [*table.index[table["cosine"] < -self._clear]],
             "mean-difference": all_pairs and not off >= SAME_DIRECTION,
-            "unstable": len(sets["turning"]),
+            "unstable": [*table.index[table["stability"] < SAME_DIRECTION]],
             "outliers": self.outliers,
             "dominated": turned < SAME_DIRECTION,
         }
         facts = {
-            **{name: listed(list(labels)) for name, labels in sets.items()},
             "audit": self,
-            "lost": "; ".join(f"{name} lacks {', '.join(own)}" for name, own in self.lost.items()),
+            "few": listed(few),
             "second": second,
             "least": LEAST_CORRELATION,
             "unsigned": unsigned,
@@ -368,7 +360,11 @@ class DirectionAudit(Facts):
             "turned": turned,
             "median": table["cosine"].drop(few).abs().median(),
         }
-        return tuple(AuditWarning._of(kind, **facts) for kind, found in holds.items() if found)
+        return tuple(
+            AuditWarning._of(kind, named=listed(found) if np.ndim(found) else "", **facts)
+            for kind, found in holds.items()
+            if found
+        )
 
     def _repeats(self, position: int) -> bool:
         """Return whether an earlier set has the same vectors, in any order."""
