@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._answers import Answer, no_subquery, run_all
+from wefe._answers import Answer, run_all
 from wefe._checks import check_choice, check_sequence, logger
 from wefe._evaluation import Evaluation
 from wefe._visible import unique_labels
@@ -333,21 +333,13 @@ def bias_rows(
         # What is left of the former bias, not what is called one afterwards.
         options = {"original": models[0], **options}
     best = metric.scale(None, **options).no_bias_value
-    rows: list[Row] = []
-    parts: list[Query] = []
-    for query in queries:
-        fitting = metric.subqueries(query)
-        parts += fitting
-        if not fitting:
-            why, name = no_subquery(metric), query.query_name
-            logger.warning("%r: %s", name, why)
-            rows += rows_of("bias", label, name, models, note=why, best_value=best)
+    # A query without a subquery has no score, with the reason.
+    parts = [part for query in queries for part in metric.subqueries(query) or [query]]
     asked = unique_queries(parts)
-    if not asked:
-        return rows
     runs = [(metric, query) for query in asked]
     answers = run_all(runs, models, options, None, progress, _without_groups)
     subjects = unique_labels([query.query_name for query in asked], "queries")
+    rows = []
     for subject, (old, *new) in zip(subjects, answers, strict=True):
         numbers = [_compared(old, after) for after in new]
         facts = {"n": old.get("words_used", 0), "best_value": best}
