@@ -39,20 +39,16 @@ def test_every_word_is_a_point_and_the_numbers_stand_above(audits, said, heading
 def test_what_is_attainable_is_a_line(audits):
     d = audits[0].attribute_difference
     assert lines(audits[0].plot()) == [-d, 0, d]
-    relative = audits[0].plot(relative=True)
-    assert lines(relative) == [-1, 0, 1]
-    np.testing.assert_allclose(relative.data[0].x, audits[0].positions[0])
 
 
-@pytest.mark.parametrize("options", [{}, {"relative": True}])
 def test_without_two_targets_or_attributes_that_differ_there_is_no_effect_size(
-    toy_model, options, drawn, said
+    toy_model, drawn, said
 ):
     equal = Query([["she", "he"], ["nurse", "pilot"]], [["home"], ["home"]])
-    figure = audit_query(equal, toy_model).plot(**options)
+    figure = audit_query(equal, toy_model).plot()
     drawn(figure)
     assert any("effect size undefined" in note.text for note in said(figure))
     three = Query([["she", "woman"], ["he"], ["nurse"]], [["home", "kids"], ["boss", "job"]])
     audit = audit_query(three, toy_model)
     note = f"{audit.n_biased} of 4 words beyond 10% of the attainable"
-    assert any(note in each.text for each in said(audit.plot(**options)))
+    assert any(note in each.text for each in said(audit.plot()))

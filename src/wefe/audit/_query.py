@@ -251,20 +251,9 @@ class QueryAudit(Facts):
             }
         )
 
-    def plot(self, *, relative: bool = False) -> Figure:
-        """Plot the distribution of the biases, as in figures 1 and 2 of the paper.
-
-        Parameters
-        ----------
-        relative : bool, default=False
-            As in :func:`wefe.plotting.plot_individual_biases`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            The figure, not shown yet.
-        """
-        return draw("plot_individual_biases", self, relative=relative)
+    def plot(self) -> Figure:
+        """Return figures 1 and 2; see :func:`wefe.plotting.plot_individual_biases`."""
+        return draw("plot_individual_biases", self)
 
     def __repr__(self) -> str:
         lines = [

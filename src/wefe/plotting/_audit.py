@@ -31,23 +31,20 @@ _SET_PX = 90
 _SHAPE = 0.55
 
 
-def plot_individual_biases(
-    audits: Sequence[QueryAudit] | QueryAudit, *, relative: bool = False
-) -> go.Figure:
+def plot_individual_biases(audits: Sequence[QueryAudit] | QueryAudit) -> go.Figure:
     """Plot individual biases of target words by target set (Schröder et al. 2024, figures 1, 2).
 
     Parameters
     ----------
     audits : QueryAudit or sequence of QueryAudit
         Results of :func:`wefe.audit.audit_query`.
-    relative : bool, default=False
-        Show s / d, which is comparable between models, instead of s.
 
     Returns
     -------
     plotly.graph_objects.Figure
         One panel per audit, one point per word. Lines: the mean of each set, 0 (solid), -d and d
-        (dashed, what is attainable). For two target sets, effect size, p-value and AUC are above.
+        (dashed, what is attainable). Compare models by s / d, which a word shows on hover. For two
+        target sets, effect size, p-value and AUC are above.
 
     Examples
     --------
@@ -59,17 +56,16 @@ def plot_individual_biases(
     ['Male names', 'Female names']
     """
     given: list[QueryAudit] = as_list(audits)
-    shown, axis = ("share", "s(w, A, B) / d") if relative else ("s", "s(w, A, B)")
+    axis = "s(w, A, B)"
     tables = list(map(_words, given))
     n_sets = max(len(audit.targets) for audit in given)
     titles = [f"{audit.query_name}, {audit.model_name}" for audit in given]
     heads = list(map(_numbers, given))
     figure, places = grid(titles, _SET_PX * n_sets + 20, 50, abreast=2, second_lines=heads)
     for place, table, audit in zip(places, tables, given, strict=True):
-        _draw(figure, table.assign(x=table[shown]), place)
-        limit = 1.0 if relative else audit.attribute_difference
-        figure.add_vline(-limit, line_dash="dash", **place)
-        figure.add_vline(limit, line_dash="dash", **place)
+        _draw(figure, table, place)
+        for limit in (-audit.attribute_difference, audit.attribute_difference):
+            figure.add_vline(limit, line_dash="dash", **place)
     figure.add_vline(0)
     attributes = {tuple(wrap(use.name, 30) for use in audit.attributes) for audit in given}
     if len(attributes) == 1:
@@ -109,7 +105,7 @@ def _draw(figure: go.Figure, words: pd.DataFrame, place: dict[str, Any]) -> None
     for number, own in parts_of(words, "y"):
         name, colour = own["set"].iloc[0], PALETTE[number % len(PALETTE)]
         figure.add_violin(
-            x=own["x"].tolist(),
+            x=own["s"].tolist(),
             y0=number,
             orientation="h",
             name=wrap(name, 30),
@@ -127,7 +123,7 @@ def _draw(figure: go.Figure, words: pd.DataFrame, place: dict[str, Any]) -> None
             **hover(hover_texts(own, "<b>{word}</b><br>s = {s:.3f}<br>s / d = {share:.3f}")),
             **place,
         )
-        mean = own["x"].mean(skipna=False)
+        mean = own["s"].mean(skipna=False)
         # Keeps clear of the line at d, which is at the edge of the full range.
         text = f"<b>{wrap(name, 34)}</b>" + f", mean {mean:.3f}" * math.isfinite(mean)
         labels.append({"x": 0.05, "y": number - 0.72, "text": text})
