@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,7 @@ _TAILS = (0.025, 0.975)
 _AS_FREQUENT = 1000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ModelPage:
     """A bias in one model; :func:`wefe.report.write_page` saves it as HTML.
 
@@ -89,11 +89,11 @@ class ModelPage:
     """
 
     model_name: str
-    directions: BiasDirections = field(repr=False)
+    directions: BiasDirections
     chance: float
-    distribution: pd.DataFrame = field(repr=False)
-    extremes: pd.DataFrame = field(repr=False)
-    projections: pd.DataFrame = field(repr=False)
+    distribution: pd.DataFrame
+    extremes: pd.DataFrame
+    projections: pd.DataFrame
     n_lost: int
 
     def plot(self) -> Figure:
@@ -119,7 +119,7 @@ class ModelPage:
             "extremes": plain(self.extremes),
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return as_text("model.txt.jinja", self.to_dict())
 
 
@@ -225,7 +225,7 @@ def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns | quantiles).reset_index()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WordPage:
     """The bias of one word in one model; :func:`wefe.report.write_page` saves it as HTML.
 
@@ -272,19 +272,19 @@ class WordPage:
 
     word: str
     model_name: str
-    directions: BiasDirections = field(repr=False)
-    leans_to: str = field(repr=False)
-    projection: pd.Series[float] = field(repr=False)
+    directions: BiasDirections
+    leans_to: str
+    projection: pd.Series[float]
     direct_bias: float
-    percentile: float = field(repr=False)
-    neighbors: pd.DataFrame = field(repr=False)
+    percentile: float
+    neighbors: pd.DataFrame
     proximity_bias: float
-    shares: pd.DataFrame = field(repr=False)
-    indirect_bias: pd.Series[float] = field(repr=False)
-    map: pd.DataFrame = field(repr=False)
-    map_method: str = field(repr=False)
-    theta: float = field(repr=False)
-    nan_reason: str | None = field(repr=False, default=None)
+    shares: pd.DataFrame
+    indirect_bias: pd.Series[float]
+    map: pd.DataFrame
+    map_method: str
+    theta: float
+    nan_reason: str | None = None
 
     def plot(self) -> Figure:
         """Return a map of the neighbourhood; see :func:`wefe.plotting.plot_neighborhood`."""
@@ -316,7 +316,7 @@ class WordPage:
             "shares": plain(self.shares.rename_axis("group").reset_index()),
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return as_text("word.txt.jinja", self.to_dict())
 
 

@@ -188,16 +188,12 @@ def word_lists(words: object) -> dict[str, list[str]]:
 def projections_frame(
     label: str, set_name: str, words: Sequence[str], cosines: FloatArray, directions: BiasDirections
 ) -> pd.DataFrame:
-    n_columns = cosines.shape[1] if not directions.is_binary else 1
-    table = pd.DataFrame(
-        {
-            "model": label,
-            "set": set_name,
-            "word": np.repeat(np.array(list(words), dtype=object), n_columns),
-            "group": np.tile(np.array(directions.groups[:n_columns], dtype=object), len(words)),
-            "projection": cosines[:, :n_columns].ravel(),
-        }
-    )
+    groups = pd.Index(directions.groups[: 1 if directions.is_binary else None], name="group")
+    index = pd.Index(list(words), dtype=object, name="word")
+    wide: Any = pd.DataFrame(cosines[:, : len(groups)], index, groups)
+    table: pd.DataFrame = wide.stack(future_stack=True).rename("projection").reset_index()
+    table.insert(0, "model", label)
+    table.insert(1, "set", set_name)
     return table.drop(columns="group") if directions.is_binary else table
 
 
