@@ -29,8 +29,8 @@ def test_words_on_the_side_of_the_seed_words_are_found(clear):
 
 
 def test_lost_seed_words_are_named_and_a_prefix_is_taken_off(clear, caplog):
-    words = [*(f"/c/en/{word}" for word in clear), "/c/fr/s0"]
-    vectors = np.vstack([clear.vectors, clear.vectors[:1]])
+    words = [*(f"/c/en/{word}" for word in clear), "/c/fr/s0", "/c/en/zero"]
+    vectors = np.vstack([clear.vectors, clear.vectors[:1], np.zeros((1, 6))])
     prefixed = WordEmbeddingModel((words, vectors), "prefixed", "/c/en/")
     plain, _ = learn_specific_words(clear, SEED_WORDS, among=210, n_folds=2)
     found, _ = learn_specific_words(prefixed, [*SEED_WORDS, "unicorn"], among=210, n_folds=2)

@@ -16,7 +16,7 @@ from wefe.explore._directions import (
     own_words,
 )
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
-from wefe.models._passes import bare_words, forms, vocabulary_blocks
+from wefe.models._passes import bare_words, forms, vocabulary_cosines
 from wefe.models._search import directions as unit_vectors
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
@@ -252,10 +252,8 @@ def learn_specific_words(
     mean, error = of_folds.mean(), np.maximum(sem(of_folds), np.finfo(float).tiny)
     lower, upper = np.clip(t.interval(0.95, n_folds - 1, mean, error), 0, 1)
     machine.fit(units, labels)
-    decisions = np.empty(len(model.vocab))
-    for rows, block in vocabulary_blocks(model):
-        units = unit_rows(block.astype(np.float64))
-        decisions[rows] = units @ machine.coef_[0] + machine.intercept_[0]
+    along = vocabulary_cosines(model, machine.coef_)[:, 0].astype(np.float64)
+    decisions = along * np.linalg.norm(machine.coef_) + machine.intercept_[0]
     every, own = own_words(model, np.arange(len(model.vocab)))
     table = pd.DataFrame({"word": every, "decision": decisions[own]})
     table["is_seed"] = table["word"].isin(known)
