@@ -585,28 +585,31 @@ class RowwiseDebias(WordDebias):
     def _change(
         self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
     ) -> tuple[Rows, int]:
-        settled, n_left = self._settled(model, fates), 0
-        for part in chunks(len(fates), max(1, _BLOCK_NUMBERS // model.dim)):
-            if fates[part].any():
-                n_left += self._map(model.rows(part), into[part], fates[part])
+        settled = self._settled(model, fates)
+        n_left = self._map(into, fates)
         for row, vector in settled.items():
             into[row], fates[row] = vector, 1
         return np.flatnonzero(fates), n_left
 
-    def _map(self, vectors: FloatArray, into: FloatArray, fates: Fates) -> int:
-        """Write the new vectors of a block; return how many have no direction and stay."""
-        width = np.promote_types(vectors.dtype, np.float32)
-        exact = vectors.astype(width, copy=False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = np.einsum("ij,ij->i", exact, exact)
-        usual = (squares > np.finfo(width).tiny) & (squares < np.inf)
-        for fate, function in ((1, self._map_vectors), (2, self._map_ignored)):
-            mask = usual & (fates == fate)
-            if function is not None and mask.any():
-                # Of a mapped file, only pages that are written to take memory.
-                rows = slice(None) if mask.all() else np.flatnonzero(mask)
-                into[rows] = function(exact[rows])
-        return int((fates[~usual] > 0).sum())
+    def _map(self, vectors: FloatArray, fates: Fates) -> int:
+        """Change vectors in place; return how many have no direction and stay."""
+        n_left = 0
+        for part in chunks(len(fates), max(1, _BLOCK_NUMBERS // vectors.shape[1])):
+            if not fates[part].any():
+                continue
+            block, width = vectors[part], np.promote_types(vectors.dtype, np.float32)
+            exact = block.astype(width, copy=False)
+            with np.errstate(over="ignore", invalid="ignore"):
+                squares = np.einsum("ij,ij->i", exact, exact)
+            usual = (squares > np.finfo(width).tiny) & (squares < np.inf)
+            for fate, function in ((1, self._map_vectors), (2, self._map_ignored)):
+                mask = usual & (fates[part] == fate)
+                if function is not None and mask.any():
+                    # Of a mapped file, only pages that are written to take memory.
+                    rows = slice(None) if mask.all() else np.flatnonzero(mask)
+                    block[rows] = function(exact[rows])
+            n_left += int((fates[part][~usual] > 0).sum())
+        return n_left
 
 
 def rows_of(model: WordEmbeddingModel, words: Sequence[str]) -> dict[str, int]:

@@ -40,7 +40,7 @@ class _SubspaceDebias(RowwiseDebias):
         rows = np.array([*row_of.values()], dtype=np.intp)
         originals = model.rows(rows)
         mapped = originals.copy()
-        self._map(originals, mapped, fates[rows])
+        self._map(mapped, fates[rows])
         (before, directed), (now, _) = directions(originals), directions(mapped)
         lost = [*compress(row_of, ~directed)]
         log_lost(model, lost, len(row_of), "directions of words to equalize")

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from wefe._checks import found
 from wefe._files import check_writable
-from wefe.debias._base import _BLOCK_NUMBERS, BaseDebias, Fates, RowwiseDebias, WordDebias, log_left
+from wefe.debias._base import BaseDebias, Fates, RowwiseDebias, WordDebias, log_left
 from wefe.models._load import convert, open_vectors
-from wefe.models._tables import ForeignVectors, StoredVectors, chunks
+from wefe.models._tables import ForeignVectors, StoredVectors
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._source import Reading
@@ -156,9 +156,7 @@ class _ChangedRows(StoredVectors):
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
         vectors = self.model.rows(rows)
         changed, fates = vectors.copy(), self.fates[rows]
-        # The blocks of `transform`, for the same digits.
-        for part in chunks(len(rows), max(1, _BLOCK_NUMBERS // self.vector_size)):
-            self.n_left += self.method._map(vectors[part], changed[part], fates[part])
+        self.n_left += self.method._map(changed, fates)
         for row in self.settled.keys() & rows.tolist():
             changed[rows == row] = self.settled[row]
         self.n_changed += int((vectors != changed).any(axis=1).sum())
