@@ -12,7 +12,7 @@ from wefe.datasets import load_criterion
 from wefe.debias import list_debias_methods
 from wefe.study import Study
 from wefe.study._declaration import Declaration, check_declaration, read_declaration
-from wefe.study._entries import EncoderEntry, MetricEntry, QuerySetEntry, TableEntry, metric_names
+from wefe.study._entries import MetricEntry, ModelEntry, QuerySetEntry, metric_names
 from wefe.study._extras import (
     MitigationEntry,
     QualityEntry,
@@ -85,7 +85,9 @@ def test_results_go_beside_the_study_file(tmp_path):
         ({"models": []}, "key 'models': must have at least 1 item"),
         ({"queries": []}, "key 'queries': missing"),
         ({"models": {"source": "demo"}}, "have double brackets"),
-        ({"models": [{"source": "a"}, {"sorce": "b"}]}, "number 2, key 'sorce': unknown to models"),
+        ({"models": [{"source": "a"}, {"sorce": "b"}]}, "number 2, key 'sorce': unknown. Did"),
+        ({"models": [{}]}, "key 'models', number 1: expected one of 'source' and 'encoder'"),
+        ({"models": [{"source": "a", "dim": 2}]}, "'dim': is no option of models with 'source'"),
         ({"models": [{"source": 3}]}, "number 1, key 'source': must be a valid string; got 3"),
         ({"models": [{"source": "a", "on_error": "skp"}]}, "Did you mean 'skip'?"),
         ({"queries": [{"set": "gendre"}]}, "'gendre' is no published query set. Did you mean"),
@@ -140,15 +142,15 @@ def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
 BOUNDS = """
     Study.description = Study.random_state =0 <4294967296 >=0 Study.offline =False
     Aggregation.function =bias_avg Aggregation.missing =queries Aggregation.ties =min
-    Aggregation.correlation =spearman Audit.scores =False Encoder.layer =-1 Encoder.pooling =auto
-    Encoder.max_length >=1 Encoder.dim >=1  Intervals.n_bootstrap =0 >=0 Intervals.confidence
-    =0.95 <1 >0 Lookup.strategy =first
+    Aggregation.correlation =spearman Audit.scores =False Intervals.n_bootstrap =0 >=0
+    Intervals.confidence =0.95 <1 >0 Lookup.strategy =first
     Lookup.normalize =False Lookup.lost_vocabulary_threshold =0.2 <=1 >=0 Lookup.own_words =False
-    Metric.label = Mitigation.ignore =specific Quality.name =Quality
+    Metric.label = Mitigation.ignore =specific Model.limit >=1 Model.min_count >=1
+    Model.trust_pickle =False Model.on_error =raise Model.layer =-1 Model.pooling =auto
+    Model.max_length >=1 Model.dim >=1 Quality.name =Quality
     QuerySet.weight >0 Retrieval.k =10 >=1 Retrieval.n_bootstrap =1000 >=40 Silhouette.vary
     =targets Silhouette.n_runs =100 >=1 Silhouette.step >=1 Silhouette.k_min >=1 Silhouette.unequal
-    =exhaust Silhouette.join =False Table.limit >=1 Table.min_count >=1 Table.trust_pickle =False
-    Table.on_error =raise
+    =exhaust Silhouette.join =False
 """
 SIGNS = {"default": "=", "minimum": ">=", "exclusiveMinimum": ">"}
 SIGNS |= {"maximum": "<=", "exclusiveMaximum": "<"}
@@ -174,7 +176,7 @@ def test_all_mistakes_are_said_at_once_each_on_a_line():
         lookup={"strategy": "frist"},
     )
     lines = text.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 5
     assert all(line.startswith("study.toml: ") for line in lines)
 
 
@@ -193,8 +195,8 @@ def test_all_mistakes_are_said_at_once_each_on_a_line():
     ],
 )
 def test_a_model_without_a_name_is_called_by_its_source(source, label):
-    assert TableEntry(source=source).label == label
-    assert TableEntry(source=source, name="mine").label == "mine"
+    assert ModelEntry(source=source).label == label
+    assert ModelEntry(source=source, name="mine").label == "mine"
 
 
 def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypatch):
@@ -206,9 +208,9 @@ def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
 
     def place(**keys):
-        return (EncoderEntry if "encoder" in keys else TableEntry)(**keys).resolved(home).place
+        return ModelEntry(**keys).resolved(home).place
 
-    entry = TableEntry(source="./vectors/toy.txt", vocabulary="words.txt", limit=2).resolved(home)
+    entry = ModelEntry(source="./vectors/toy.txt", vocabulary="words.txt", limit=2).resolved(home)
     assert entry.source == str(home / "vectors" / "toy.txt")
     assert entry.load_options() == {"vocabulary": str(home / "words.txt"), "limit": 2}
     assert entry.label == "toy"
@@ -227,7 +229,7 @@ def test_a_folder_of_the_name_of_what_is_built_in_changes_nothing(tmp_path, monk
     for name in ("demo", "gender", "wordsim353"):
         (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path)
-    assert TableEntry(source="demo").resolved(tmp_path).source == "demo"
+    assert ModelEntry(source="demo").resolved(tmp_path).source == "demo"
     assert [*QualityEntry(benchmarks=["wordsim353"]).load(tmp_path)] == ["wordsim353"]
     assert len(QuerySetEntry(set="gender").load(tmp_path, offline=True)[0]) == 6
 

@@ -81,7 +81,7 @@ from wefe.metrics._registry import metric_name, metric_names
 from wefe.models import WordEmbeddingModel
 from wefe.query import Query
 from wefe.study import StudyResults
-from wefe.study._entries import EncoderEntry, TableEntry
+from wefe.study._entries import ModelEntry
 from wefe.study._schema import blaming, existing_file
 
 Pooling: TypeAlias = Literal["auto", "mean", "first", "cls", "sentence"]
@@ -345,7 +345,7 @@ def open_models(
     opened: list[WordEmbeddingModel] = []
     errors: dict[str, Exception] = {}
     for each in declared:
-        entry = EncoderEntry(**each) if "encoder" in each else TableEntry(**each)
+        entry = ModelEntry(**each)
         try:
             opened.append(entry.open(words, progress=True))
         except (ValueError, TypeError, OSError, ImportError) as error:

@@ -128,7 +128,7 @@ def _newton(
 ) -> tuple[Numbers, int]:
     """Improve coefficients in the precision of `x`; also return how many cases did not converge."""
     tolerance, n_steps = _STOP_SINGLE if x is single else _STOP
-    longest = np.sqrt(_dots(single, single).max(initial=0))
+    longest = np.sqrt(row_products(single, single).max(initial=0))
 
     def is_precise(numbers: Numbers) -> bool:
         """Tell whether single precision is enough for numbers @ x."""

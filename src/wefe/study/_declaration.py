@@ -18,13 +18,11 @@ from wefe._checks import check_choice, logger
 from wefe.metrics._registry import get_metric
 from wefe.study._entries import (
     AggregationEntry,
-    EncoderEntry,
     Intervals,
     Lookup,
     MetricEntry,
     ModelEntry,
     QuerySetEntry,
-    TableEntry,
 )
 from wefe.study._extras import (
     AuditEntry,
@@ -144,7 +142,7 @@ class Declaration(Part):
         """
         return [model.label for model in self.models if encoders in (None, model.is_encoder)]
 
-    def mitigated(self) -> list[tuple[TableEntry | EncoderEntry, MitigationEntry]]:
+    def mitigated(self) -> list[tuple[ModelEntry, MitigationEntry]]:
         """Return pairs of a model, no encoder, and a mitigation, in the order of `mitigations`.
 
         Random methods use the seed of the study unless their parameters set one.
@@ -222,7 +220,7 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
         raise ValueError(f"{path} is not TOML: {error}.") from error
     declaration = check_declaration(data, path.name)
     models = declaration.models
-    trusted = [model.label for model in models if getattr(model, "trust_pickle", False)]
+    trusted = [model.label for model in models if model.trust_pickle]
     if trusted:
         logger.warning(
             "%s sets trust_pickle for %s: a pickle can run any code that its author put there",

@@ -5,16 +5,15 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    Discriminator,
     Field,
-    Tag,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -48,104 +47,25 @@ from wefe.study._schema import (
 from wefe.words import Words as AnyWords
 from wefe.words import check_preprocessors
 
+#: The source that is packaged.
+_BUILT_IN = "demo"
 _OF_TOKENIZERS = ("tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json")
 
 
-class _OpenedEntry(Part):
-    """What embedding tables and encoders have in common."""
+class ModelEntry(Part):
+    """Where a model is, a table of vectors or an encoder, and how to open it."""
 
+    #: Anything that wefe.load opens: a file of vectors (relative paths start at the study file),
+    #: 'org/name' or 'org/name@revision' on Hugging Face, a name of gensim-data, or 'demo'.
+    source: Name | None = Field(default=None, min_length=1)
+    #: In place of a source: a contextual or sentence encoder, a folder saved by transformers or
+    #: sentence-transformers, or 'org/name' on Hugging Face.
+    encoder: Name | None = Field(default=None, min_length=1)
     #: Name of the model in tables and plots; default: a short source.
     name: Name | None = Field(default=None, min_length=1)
 
-    is_encoder: ClassVar[bool]
-    #: Names of models that are built in, and of others that are no repositories.
-    built_in: ClassVar[Collection[str]] = ()
-    downloads: ClassVar[Collection[str]] = ()
-    #: The keys that are names of files, the first one of the model itself.
-    paths: ClassVar[tuple[str, ...]]
+    # Options of sources.
 
-    @property
-    def place(self) -> str:
-        """Location of the model, as written in the study file."""
-        return str(getattr(self, self.paths[0]))
-
-    @property
-    def label(self) -> str:
-        """Name of the model in tables: its 'name', or a short form of its location."""
-        return self.name or self._short()
-
-    def _short(self) -> str:
-        short = re.split(r"[/\\]", self.place.rstrip("/\\"))[-1]
-        return short.split("@")[0] or short
-
-    def load_options(self) -> dict[str, Any]:
-        """Return the options for opening the model, without location and name."""
-        others = self.model_fields_set - {self.paths[0], "name"}
-        return self.model_dump(include=others, exclude_none=True)
-
-    def open(
-        self, words: AnyWords | None = None, n_threads: int | None = None, *, progress: bool = False
-    ) -> WordEmbeddingModel:
-        """Open the model; files that must be parsed are read only for `words`."""
-        name = self.label if self.is_encoder else self.name
-        options = {"name": name, "progress": progress, **self.load_options()}
-        if self.is_encoder:
-            from wefe.contextual import load_encoder
-
-            return load_encoder(self.place, **options)
-        return load(self.place, words=words, n_jobs=n_threads, **options)
-
-    def resolved(self, base: str | os.PathLike[str]) -> Any:
-        """Return the entry with absolute paths for files beside the study file."""
-        # Anything else is a path in this folder, never in the working folder.
-        paths = {
-            key: beside(value, base)
-            for key in self.paths
-            if (value := getattr(self, key)) and not self.is_name(key, value, base)
-        }
-        # The label stays the same when its source becomes an absolute path.
-        return self.model_copy(update={**paths, "name": self.label})
-
-    def is_name(self, key: str, text: str, base: str | os.PathLike[str]) -> bool:
-        """Return whether a text is a model name rather than a path."""
-        if key != self.paths[0]:
-            return False
-        if text in self.built_in:
-            return True
-        if source_file(beside(text, base)) is not None:
-            return False
-        # If a folder 'vectors' exists, 'vectors/glove' is a missing file.
-        is_repo = looks_like_repo_id(text) and not Path(base, text.split("/")[0]).is_dir()
-        return is_repo or text in self.downloads
-
-    def identity(self) -> Any:
-        """Identify the files by size and time, without reading them; None if there are none."""
-        from wefe import __version__
-
-        if self.place in self.built_in:
-            return [self.place, __version__]
-        path = source_file(self.place)
-        # A Hugging Face name may refer to a new version, so its cached files must be opened.
-        if path is None:
-            return None
-        files = sorted(path.rglob("*")) if path.is_dir() else _with_siblings(path)
-        if vocabulary := getattr(self, "vocabulary", None):
-            files.append(Path(vocabulary))
-        found = [(file, os.stat(file)) for file in files if file.is_file()]
-        return [[str(file), at.st_size, at.st_mtime_ns, at.st_ino] for file, at in found]
-
-
-def _with_siblings(path: Path) -> list[Path]:
-    """Return a file and others that may belong to it: 'x.kv.vectors.npy', 'tokenizer.json'."""
-    named_after = sorted(path.parent.glob(f"{glob.escape(path.name)}.*"))
-    return [path, path.with_suffix(".txt"), *map(path.with_name, _OF_TOKENIZERS), *named_after]
-
-
-class TableEntry(_OpenedEntry):
-    #: Anything that wefe.load opens: a file of vectors (relative paths start at the study file),
-    #: 'org/name' or 'org/name@revision' on Hugging Face, a name of gensim-data, or 'demo'. For a
-    #: model that reads sentences, write encoder = ... instead.
-    source: Name = Field(min_length=1)
     #: Put this before each word, for example '/c/en/' for ConceptNet.
     vocab_prefix: str | None = None
     #: Read only the first rows; most files begin with frequent words.
@@ -163,20 +83,8 @@ class TableEntry(_OpenedEntry):
     #: For damaged lines: raise an error, or leave them out.
     on_error: Literal["raise", "skip"] = "raise"
 
-    is_encoder = False
-    built_in, downloads = ("demo",), GENSIM_DATA_NAMES
-    called = " to models with a 'source'"
-    paths = ("source", "vocabulary")
+    # Options of encoders.
 
-    def _short(self) -> str:
-        short = super()._short()
-        return without_suffixes(short) or short
-
-
-class EncoderEntry(_OpenedEntry):
-    #: A contextual or sentence encoder: a folder saved by transformers or sentence-transformers, or
-    #: 'org/name' on Hugging Face.
-    encoder: Name = Field(min_length=1)
     #: Branch, tag or commit on Hugging Face.
     revision: str | None = None
     #: Hidden state to read: 0 is the embedding layer, -1 the last one.
@@ -196,21 +104,100 @@ class EncoderEntry(_OpenedEntry):
     #: Keep only this many dimensions of each vector, from the first.
     dim: int | None = Field(default=None, ge=1)
 
-    is_encoder = True
-    called = " to models with an 'encoder'"
-    paths = ("encoder",)
+    @model_validator(mode="after")
+    def _is_of_one_kind(self) -> ModelEntry:
+        if (self.source is None) == (self.encoder is None):
+            raise ValueError("expected one of 'source' and 'encoder', where the model is")
+        allowed = signature(self._load).parameters
+        refuse(
+            ((key,), f"is no option of models with {self._kind!r}")
+            for key in self.load_options()
+            if key not in allowed
+        )
+        return self
+
+    @property
+    def is_encoder(self) -> bool:
+        return self.encoder is not None
+
+    @property
+    def _kind(self) -> str:
+        return "encoder" if self.is_encoder else "source"
+
+    @property
+    def _load(self) -> Callable[..., WordEmbeddingModel]:
+        if not self.is_encoder:
+            return load
+        from wefe.contextual import load_encoder
+
+        return load_encoder
+
+    @property
+    def place(self) -> str:
+        """Location of the model, as written in the study file."""
+        return str(getattr(self, self._kind))
+
+    @property
+    def label(self) -> str:
+        """Name of the model in tables: its 'name', or a short form of its location."""
+        short = re.split(r"[/\\]", self.place.rstrip("/\\"))[-1]
+        short = short.split("@")[0] or short
+        return self.name or without_suffixes(short) or short
+
+    def load_options(self) -> dict[str, Any]:
+        """Return the options for opening the model, without location and name."""
+        return self.model_dump(exclude_defaults=True, exclude={"source", "encoder", "name"})
+
+    def open(
+        self, words: AnyWords | None = None, n_threads: int | None = None, *, progress: bool = False
+    ) -> WordEmbeddingModel:
+        """Open the model; files that must be parsed are read only for `words`."""
+        options = {"progress": progress, **self.load_options()}
+        if self.is_encoder:
+            return self._load(self.place, name=self.label, **options)
+        return self._load(self.place, name=self.name, words=words, n_jobs=n_threads, **options)
+
+    def resolved(self, base: str | os.PathLike[str]) -> ModelEntry:
+        """Return the entry with absolute paths for files beside the study file."""
+        # Anything else is a path in this folder, never in the working folder.
+        paths = {} if self._is_name(base) else {self._kind: beside(self.place, base)}
+        if self.vocabulary:
+            paths["vocabulary"] = beside(self.vocabulary, base)
+        # The label stays the same when its source becomes an absolute path.
+        return self.model_copy(update={**paths, "name": self.label})
+
+    def _is_name(self, base: str | os.PathLike[str]) -> bool:
+        """Return whether the location is a name rather than a path."""
+        if self.source == _BUILT_IN:
+            return True
+        if source_file(beside(self.place, base)) is not None:
+            return False
+        # If a folder 'vectors' exists, 'vectors/glove' is a missing file.
+        is_repo = (
+            looks_like_repo_id(self.place) and not Path(base, self.place.split("/")[0]).is_dir()
+        )
+        return is_repo or self.source in GENSIM_DATA_NAMES
+
+    def identity(self) -> Any:
+        """Identify the files by size and time, without reading them; None if there are none."""
+        from wefe import __version__
+
+        if self.source == _BUILT_IN:
+            return [self.source, __version__]
+        path = source_file(self.place)
+        # A Hugging Face name may refer to a new version, so its cached files must be opened.
+        if path is None:
+            return None
+        files = sorted(path.rglob("*")) if path.is_dir() else _with_siblings(path)
+        files += [Path(self.vocabulary)] if self.vocabulary else []
+        found = [(file, os.stat(file)) for file in files if file.is_file()]
+        return [[str(file), at.st_size, at.st_mtime_ns, at.st_ino] for file, at in found]
 
 
-def _kind_of_model(data: object) -> str:
-    # Plain data when reading a study, an entry when writing it.
-    is_encoder = "encoder" in data if isinstance(data, Mapping) else isinstance(data, EncoderEntry)
-    return "encoders" if is_encoder else "tables"
-
-
-ModelEntry: TypeAlias = Annotated[
-    Annotated[TableEntry, Tag("tables")] | Annotated[EncoderEntry, Tag("encoders")],
-    Discriminator(_kind_of_model),
-]
+def _with_siblings(path: Path) -> list[Path]:
+    """Return a file and others that may belong to it: 'x.kv.vectors.npy', 'tokenizer.json'."""
+    named_after = sorted(path.parent.glob(f"{glob.escape(path.name)}.*"))
+    return [path, path.with_suffix(".txt"), *map(path.with_name, _OF_TOKENIZERS), *named_after]
 
 
 def _listed_words(value: object, info: ValidationInfo) -> object:

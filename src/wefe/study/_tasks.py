@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from wefe.datasets import Criterion
     from wefe.metrics._base import BaseMetric
     from wefe.quality import Benchmark
-    from wefe.study._entries import EncoderEntry, TableEntry
+    from wefe.study._entries import ModelEntry
 
 _WORD_SETS = ("definitional_sets", "equalize_sets", "stereotyped_words", "representatives")
 #: A call returns when it has worked this long, so that results are kept and progress shows.
@@ -107,7 +107,7 @@ class Mitigation:
 class Unit:
     """One model of the study file and all its tasks, original and mitigated."""
 
-    entry: TableEntry | EncoderEntry  # with absolute paths
+    entry: ModelEntry  # with absolute paths
     identity: Any  # of its files, when the study was planned
     tasks: Mapping[int, Task]  # by position in the plan
     mitigations: Mapping[str, Mitigation]  # by label of the mitigated model
@@ -182,7 +182,7 @@ def close_unit() -> None:
     vars(_last).clear()
 
 
-def _changed(entry: TableEntry | EncoderEntry) -> str:
+def _changed(entry: ModelEntry) -> str:
     return f"the files of {entry.label} changed during the study. Run it again."
 
 
@@ -297,7 +297,7 @@ _Needed: TypeAlias = dict[str, frozenset[str] | None]
 
 
 def _needed(unit: Unit) -> _Needed:
-    prefix = unit.entry.load_options().get("vocab_prefix")
+    prefix = unit.entry.vocab_prefix
     to_fit = {label: how.needed_words() for label, how in unit.mitigations.items()}
     # Lexicons have thousands of words, and many tasks share a query.
     of_query = {
