@@ -27,7 +27,7 @@ from wefe.metrics import (
 from wefe.metrics._declaration import Count
 from wefe.metrics._registry import _registry, as_metric, metric_names
 from wefe.silhouette import bootstrap_interval
-from wefe.study._entries import check_metric_params
+from wefe.study._entries import MetricPart
 
 
 class ShortMetric(BaseMetric):
@@ -226,10 +226,10 @@ class Nearness(BaseMetric):
 def test_registered_metric_is_one_of_studies_and_of_the_command_line():
     register(Nearness)
     assert get_metric("near") is Nearness
-    check_metric_params("near", {"offset": 1})
+    MetricPart(metric="near", params={"offset": 1})
     for params in ({"offset": "far"}, {"offsets": 1}):
         with pytest.raises(ValidationError, match="offset"):
-            check_metric_params("near", params)
+            MetricPart(metric="near", params=params)
     options = ["--model", "demo", "--queries", "gender", "--offline", "--format", "json"]
     results = [
         json.loads(run_wefe("measure", *options, "--metric", "near", *more).stdout)["results"]

@@ -82,7 +82,7 @@ from wefe.models import WordEmbeddingModel
 from wefe.query import Query
 from wefe.study import StudyResults
 from wefe.study._entries import ModelEntry
-from wefe.study._schema import blaming, existing_file
+from wefe.study._schema import blaming, name_or_file
 
 Pooling: TypeAlias = Literal["auto", "mean", "first", "cls", "sentence"]
 
@@ -335,7 +335,7 @@ def declared_queries(name: str) -> dict[str, str]:
     if name in QUERY_SETS:
         return {"set": name}
     with blaming("queries", name, "file"):
-        return {"file": existing_file(name, ".", list(QUERY_SETS))}
+        return {"file": name_or_file(name, ".", list(QUERY_SETS))}
 
 
 def open_models(

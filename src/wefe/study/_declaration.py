@@ -308,7 +308,7 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
         [*names("metrics", "label"), *names("external"), *quality],
         names("retrieval"),
     ):
-        for position, _ in repeated([name for _, name in named]):
+        for position in repeated([name for _, name in named]):
             where, name = named[position]
             yield where, f"something else is called {name!r}; choose another name"
 

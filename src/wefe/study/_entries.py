@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from wefe._checks import check_choice, check_known
 from wefe.datasets._queries import (
     QUERY_SETS,
     OpenedQueries,
@@ -37,10 +38,8 @@ from wefe.study._schema import (
     Part,
     beside,
     blaming,
-    check_name,
     check_params,
-    existing_file,
-    one_of,
+    name_or_file,
     refuse,
     source_file,
 )
@@ -229,13 +228,17 @@ class InlineQuery(Part):
         )
 
 
+def _is_published(name: str) -> str:
+    return check_choice("set", name, QUERY_SETS)
+
+
 class QuerySetEntry(Part):
     """Queries that are aggregated together, as one bias criterion."""
 
     #: Name in tables and plots; default: the set or the file.
     name: Name | None = Field(default=None, min_length=1)
     #: A published query set; 'wefe datasets' lists them.
-    set: Annotated[str, one_of(lambda: QUERY_SETS, "no published query set")] | None = None
+    set: Annotated[str, AfterValidator(_is_published)] | None = None
     #: A JSON file of queries, in the format of Query.dict().
     file: Name | None = Field(default=None, min_length=1)
     #: Queries written in the study file: [[queries.query]].
@@ -268,7 +271,7 @@ class QuerySetEntry(Part):
         key = next(key for key in ("set", "file", "query") if getattr(self, key))
         with blaming("queries", self.label, key):
             if self.query is None:
-                source = self.set or existing_file(str(self.file), base)
+                source = self.set or name_or_file(str(self.file), base)
                 opened = open_query_set(source, offline, several_words=several_words)
             else:
                 opened = OpenedQueries(self.label, [each.to_query() for each in self.query])
@@ -278,8 +281,7 @@ class QuerySetEntry(Part):
                     raise ValueError(f"two queries are called {query.query_name!r}; rename one")
         lost = dict.fromkeys(opened.left_out, f"its words need a download ({opened.why})")
         with blaming("queries", self.label, "leave_out"):
-            for name in self.leave_out:
-                check_name(name, [*first, *lost], f"no query of {self.label!r}")
+            check_known(self.label, self.leave_out, [*first, *lost])
             lost |= dict.fromkeys(self.leave_out, "the study leaves it out")
             asked = [query for query in opened.queries if query.query_name not in lost]
             if not asked:
@@ -287,6 +289,11 @@ class QuerySetEntry(Part):
         return asked, list(lost.items())
 
 
+# Parameters that a study file cannot set, or sets elsewhere.
+_NOT_OF_METRICS = {
+    *("contexts", "estimator", "print_model_evaluation"),
+    *("p_value_verbose", "preprocessors", "return_effect_size", "warn_not_found_words"),
+}
 #: The name of a metric; case and punctuation do not matter.
 MetricName: TypeAlias = Annotated[str, AfterValidator(metric_name)]
 
@@ -299,7 +306,12 @@ class MetricPart(Part):
 
     @model_validator(mode="after")
     def _params_fit(self) -> MetricPart:
-        check_metric_params(self.metric, self.params)
+        hints = {
+            **hints_of(metric_names()[self.metric], plain=True),
+            **get_type_hints(LookupOptions),
+        }
+        hints = {name: hint for name, hint in hints.items() if name not in _NOT_OF_METRICS}
+        check_params(self.params, hints)
         return self
 
 
@@ -334,7 +346,7 @@ class MetricEntry(MetricPart):
         if self.contexts is None:
             return None
         with blaming("metrics", self.label, "contexts"):
-            return Path(existing_file(self.contexts, base))
+            return Path(name_or_file(self.contexts, base))
 
 
 class Lookup(Part):
@@ -388,19 +400,3 @@ class Intervals(Part):
         if 0 < value < 40:
             raise ValueError(f"must be 0 (no intervals), or at least 40; got {value}")
         return value
-
-
-# Metrics
-
-# Parameters that a study file cannot set, or sets elsewhere.
-_NOT_OF_METRICS = {
-    *("contexts", "estimator", "print_model_evaluation"),
-    *("p_value_verbose", "preprocessors", "return_effect_size", "warn_not_found_words"),
-}
-
-
-def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:
-    """Raise an error for unknown parameters of a metric and for values of the wrong type."""
-    hints = {**hints_of(metric_names()[metric], plain=True), **get_type_hints(LookupOptions)}
-    hints = {name: hint for name, hint in hints.items() if name not in _NOT_OF_METRICS}
-    refuse(check_params(params, hints, metric))

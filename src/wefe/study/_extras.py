@@ -10,16 +10,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    StringConstraints,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from wefe import datasets
-from wefe._checks import logger
+from wefe._checks import check_known, logger
 from wefe._files import read_text
 from wefe.datasets import list_criteria
 from wefe.metrics._registry import as_metric, metric_names
@@ -31,9 +25,8 @@ from wefe.study._schema import (
     blaming,
     check_once,
     check_params,
-    existing_file,
+    name_or_file,
     no_such,
-    one_of,
     refuse,
 )
 
@@ -43,10 +36,13 @@ if TYPE_CHECKING:
     from wefe.quality import Benchmark
 
 
+def _are_criteria(names: list[str]) -> list[str]:
+    check_known("criteria", names, list_criteria())
+    return check_once(names)
+
+
 #: Names of criteria that ship with the package: gender, ...
-Criteria: TypeAlias = Annotated[
-    list[Annotated[str, one_of(list_criteria, "no criterion")]], AfterValidator(check_once)
-]
+Criteria: TypeAlias = Annotated[list[str], AfterValidator(_are_criteria)]
 
 
 class AuditEntry(Part):
@@ -64,10 +60,7 @@ class ExploreEntry(Part):
     #: Criteria along whose directions to show words: gender, ...
     criteria: Criteria = Field(default=[])
     #: Words whose neighbours to show.
-    words: Annotated[
-        list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]],
-        AfterValidator(check_once),
-    ] = Field(default=[])
+    words: Annotated[list[str], AfterValidator(check_once)] = Field(default=[])
 
     @model_validator(mode="after")
     def _say_along_what(self) -> ExploreEntry:
@@ -112,7 +105,7 @@ class MitigationEntry(Part):
 
     @model_validator(mode="after")
     def _params_fit(self) -> MitigationEntry:
-        refuse(check_params(self.params, self._hints(), self.method))
+        check_params(self.params, self._hints())
         return self
 
     def _hints(self) -> dict[str, Any]:
@@ -142,11 +135,8 @@ class MitigationEntry(Part):
 
     def load_criterion(self, base: str | os.PathLike[str], offline: bool = False) -> Criterion:
         """Return the word sets of the criterion; offline, only those that ship with the package."""
-        known = list_criteria()
         with blaming("mitigations", self.label, "criterion"):
-            is_known = self.criterion in known
-            source = self.criterion if is_known else existing_file(self.criterion, base, known)
-            return open_criterion(source, offline)
+            return open_criterion(name_or_file(self.criterion, base, list_criteria()), offline)
 
     def ignored(self, criterion: Criterion) -> list[str]:
         """Return the words that keep their vectors."""
@@ -288,7 +278,7 @@ class RetrievalEntry(Part):
         if not isinstance(value, str):
             return value
         with blaming("retrieval", self.label, key):
-            text = read_text(Path(existing_file(value, base)))
+            text = read_text(Path(name_or_file(value, base)))
             try:
                 return parse(text)
             except ValueError as error:
@@ -332,11 +322,10 @@ class QualityEntry(Part):
 
         known = [benchmark["name"] for benchmark in list_benchmarks()]
         opened: dict[str, Benchmark] = {}
-        for position, source in enumerate(self.benchmarks):
-            with blaming("quality", None, "benchmarks", position):
-                is_known = source in known
-                each = load_benchmark(source if is_known else existing_file(source, base, known))
+        with blaming("quality", None, "benchmarks"):
+            for source in self.benchmarks:
+                each = load_benchmark(name_or_file(source, base, known))
                 if each.name in opened:
                     raise ValueError(f"there is already a benchmark called {each.name!r}")
-            opened[each.name] = each
+                opened[each.name] = each
         return opened

@@ -240,7 +240,7 @@ def _check_places(jobs: Sequence[Job]) -> None:
     """Raise an error if two silhouettes have the same place in tables."""
     asked = [job for job in jobs if job.kind == "silhouette"]
     places = [(label, *job.place.values()) for job in asked for label in job.models]
-    for position, _ in repeated(places):
+    for position in repeated(places):
         raise ValueError(
             f"two of [[silhouettes]] are the same: {', '.join(places[position][1:])}. Remove one, "
             "or name other models."

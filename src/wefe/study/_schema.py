@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import pydantic
 from pydantic import AfterValidator, ConfigDict, model_validator
@@ -40,8 +40,6 @@ class Part(pydantic.BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True
     )
-    #: ' to' what its keys belong, if that is not plain from where it stands.
-    called: ClassVar[str] = ""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -53,17 +51,13 @@ class Part(pydantic.BaseModel):
             refuse((_where(each, data), _text(each, cls)) for each in errors)
 
 
-def check_params(
-    params: Mapping[str, Any], hints: Mapping[str, Any], what: str
-) -> Iterator[Problem]:
-    """Find parameters that are unknown or have the wrong type."""
+def check_params(params: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
+    """Raise an error for parameters that are unknown or have the wrong type."""
     fields: dict[str, Any] = {name: (hint, None) for name, hint in hints.items()}
-    kind = pydantic.create_model("Params", __base__=Part, **fields)
-    kind.called = f" to {what}"
-    try:
-        kind(**params)
-    except pydantic.ValidationError as error:
-        yield from ((("params", *each["loc"]), each["msg"]) for each in error.errors())
+    own = pydantic.create_model("Params", __base__=Part, **fields)
+    pydantic.create_model("Method", __base__=Part, params=(own, ...)).model_validate(
+        {"params": params}
+    )
 
 
 def _where(error: Any, data: Any) -> Location:
@@ -93,7 +87,7 @@ def _text(error: Any, table: type[Part]) -> str:
         return str(text.removeprefix("Value error, ").replace("Field required", "missing"))
     if kind == "extra_forbidden":
         keys = table.model_fields
-        return f"unknown{table.called}.{nearest(error['loc'][-1], keys)} Allowed: {', '.join(keys)}"
+        return f"unknown.{nearest(error['loc'][-1], keys)} Allowed: {', '.join(keys)}"
     text = re.sub(r"^\w+ should ", "must ", text)
     if kind == "list_type" and isinstance(value, dict):
         return f"{text}; tables that can occur several times have double brackets: [[...]]"
@@ -141,27 +135,13 @@ def no_such(name: str, known: Collection[str], what: str) -> str:
     return f"{name!r} is {what}.{nearest(name, known)} Known: {', '.join(map(repr, known))}"
 
 
-def check_name(name: str, known: Collection[str], what: str) -> str:
-    if name not in known:
-        raise ValueError(no_such(name, known, what))
-    return name
-
-
-def one_of(known: Callable[[], Collection[str]], what: str) -> AfterValidator:
-    """Return a validator of names, which are listed only when they are needed."""
-    return AfterValidator(lambda name: check_name(name, known(), what))
-
-
-def repeated(names: Sequence[object]) -> Iterator[tuple[int, int]]:
-    """Yield the positions of repeated names, with their first positions."""
-    for position, name in enumerate(names):
-        first = names.index(name)
-        if first < position:
-            yield position, first
+def repeated(names: Sequence[object]) -> list[int]:
+    """Return the positions of repeated names."""
+    return [position for position, name in enumerate(names) if name in names[:position]]
 
 
 def check_once(names: list[str]) -> list[str]:
-    refuse(((at,), f"{names[at]!r} occurs twice; remove one") for at, _ in repeated(names))
+    refuse(((at,), f"{names[at]!r} occurs twice; remove one") for at in repeated(names))
     return names
 
 
@@ -173,8 +153,10 @@ def beside(text: str, base: str | os.PathLike[str]) -> str:
     return os.path.normpath(Path(base, os.path.expanduser(text)).absolute())
 
 
-def existing_file(text: str, base: str | os.PathLike[str], names: Sequence[str] = ()) -> str:
-    """Return the absolute path of an existing file; the error suggests one of some names."""
+def name_or_file(text: str, base: str | os.PathLike[str], names: Sequence[str] = ()) -> str:
+    """Return one of some names as it is, or the absolute path of an existing file."""
+    if text in names:
+        return text
     path = Path(beside(text, base))
     if path.is_file():
         return str(path)
@@ -190,14 +172,13 @@ def source_file(path: str) -> Path | None:
 
 
 @contextmanager
-def blaming(table: str, label: str | None, key: str, position: int | None = None) -> Iterator[None]:
+def blaming(table: str, label: str | None, key: str) -> Iterator[None]:
     """Add the key of the study file to errors that occur after validation."""
     place = f"[{table}]" if label is None else f"[[{table}]] of {label!r}"
-    place += f", key {key!r}" + ("" if position is None else f", element {position + 1}")
     try:
         yield
     except (OSError, ValueError, TypeError, ImportError) as error:
         # Subclasses may need other arguments.
         kinds = (FileNotFoundError, ConnectionError, OSError, ImportError, TypeError, ValueError)
         kind = next(kind for kind in kinds if isinstance(error, kind))
-        raise kind(f"{place}: {error}") from error
+        raise kind(f"{place}, key {key!r}: {error}") from error
