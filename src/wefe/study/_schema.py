@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -62,23 +62,14 @@ def check_params(params: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
 
 def _where(error: Any, data: Any) -> Location:
     """Return the way to a problem, without the names of types that pydantic adds."""
-    *path, last = error["loc"] or [()]
+    if error["type"] in ("missing", "study"):
+        return tuple(error["loc"])
     where = []
-    for part in path:
-        below = _below(data, part)
-        if below is not None:
+    for part in error["loc"]:
+        with suppress(LookupError, TypeError):
+            data = data[part]
             where.append(part)
-            data = below
-    is_key = error["type"] in ("missing", "study") or _below(data, last) is not None
-    return (*where, last) if error["loc"] and is_key else tuple(where)
-
-
-def _below(data: Any, key: Any) -> Any:
-    """Return an item of a table or a list; None if it does not exist."""
-    try:
-        return data[key]
-    except (LookupError, TypeError):
-        return None
+    return tuple(where)
 
 
 def _text(error: Any, table: type[Part]) -> str:

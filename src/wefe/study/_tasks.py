@@ -94,7 +94,6 @@ class Mitigation:
                 **fit_params,
             )
         return mitigated, {
-            "dtype": str(mitigated.dtype),
             "method": self.entry.method,
             "criterion": criterion.name,
             "n_ignored": len(ignored),
