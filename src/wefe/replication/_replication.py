@@ -278,32 +278,24 @@ def compared(
     for row in printed.to_dict("records"):
         item, model = row["item"], plain_name(row["model"])
         value = known.get((item, row["score"], model), np.nan)
-        row |= {"value": value, "verdict": _verdict(value, row["printed"], row["tolerance"])}
-        row["reason"] = _reason(row, model in given, (item, model) in lacking)
-        rows.append(row)
+        verdict, reason = _verdict(row, value, model in given, (item, model) in lacking)
+        rows.append(row | {"value": value, "verdict": verdict, "reason": reason})
     columns = ["table", *_KEY, "printed", "value", "tolerance", "verdict", "reason", "source"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _verdict(value: float, printed: float, tolerance: str) -> str:
-    if np.isnan(value):
-        return "not comparable"
-    if tolerance.startswith("x"):
-        factor = float(tolerance[1:])
-        agrees = 1 / factor <= value / printed <= factor
-    else:
-        agrees = abs(value - printed) <= float(tolerance) + 1e-12
-    return "agrees" if agrees else "differs"
-
-
-def _reason(row: Mapping[Any, Any], is_given: bool, lacks_words: bool) -> str:
-    """Explain why a value does not agree; known reasons are stored with the printed values."""
-    if row["verdict"] == "agrees":
-        return ""
+def _verdict(
+    row: Mapping[Any, Any], value: float, is_given: bool, lacks_words: bool
+) -> tuple[str, str]:
+    """Return a verdict and its reason; known reasons are stored with the printed values."""
     if not is_given:
-        return f"no model called {row['model']!r} was given"
-    if row["verdict"] == "not comparable":
-        return "words are missing: the model lacks them, or they were not downloaded"
+        return "not comparable", f"no model called {row['model']!r} was given"
+    if np.isnan(value):
+        return "not comparable", "words are missing in the model, or were not downloaded"
+    bound = float(row["tolerance"].removeprefix("x"))
+    agrees = abs(value - row["printed"]) <= bound + 1e-12
+    if row["tolerance"].startswith("x"):
+        agrees = 1 / bound <= value / row["printed"] <= bound
     lacks = "the model lacks some of its words" if lacks_words else "not known"
     return row["reason"] or lacks
 
