@@ -297,7 +297,7 @@ def _verdict(
     if row["tolerance"].startswith("x"):
         agrees = 1 / bound <= value / row["printed"] <= bound
     lacks = "the model lacks some of its words" if lacks_words else "not known"
-    return row["reason"] or lacks
+    return ("agrees", "") if agrees else ("differs", row["reason"] or lacks)
 
 
 def found_in(

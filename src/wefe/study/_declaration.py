@@ -174,9 +174,7 @@ def check_declaration(data: Mapping[str, Any], file: str = "study") -> Declarati
         return Declaration.model_validate(dict(data), context=data.get("word_sets"))
     except pydantic.ValidationError as error:
         lines = lines_of(error)
-    except RecursionError:
-        lines = ["lists or tables are nested too deeply"]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         lines = [str(error)]
     raise ValueError("\n".join(f"{file}: {line}" for line in dict.fromkeys(lines)))
 
@@ -214,9 +212,7 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
         raise FileNotFoundError(f"there is no study file {path}. Create one with 'wefe init'.")
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except RecursionError:
-        raise ValueError(f"{path}: lists or tables are nested too deeply.") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}.") from error
     declaration = check_declaration(data, path.name)
     models = declaration.models

@@ -32,7 +32,7 @@ from wefe.metrics._registry import as_metric, metric_name, metric_names
 from wefe.models import WordEmbeddingModel, load
 from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
 from wefe.models.formats._registry import without_suffixes
-from wefe.query import Query
+from wefe.query import Query, unique_queries
 from wefe.study._schema import (
     Name,
     Part,
@@ -41,6 +41,7 @@ from wefe.study._schema import (
     check_params,
     name_or_file,
     refuse,
+    repeated,
     source_file,
 )
 from wefe.words import Words as AnyWords
@@ -275,15 +276,15 @@ class QuerySetEntry(Part):
                 opened = open_query_set(source, offline, several_words=several_words)
             else:
                 opened = OpenedQueries(self.label, [each.to_query() for each in self.query])
-            first: dict[str, Query] = {}
-            for query in opened.queries:
-                if first.setdefault(query.query_name, query) != query:
-                    raise ValueError(f"two queries are called {query.query_name!r}; rename one")
+            queries = unique_queries(opened.queries)
+            names = [query.query_name for query in queries]
+            for at in repeated(names):
+                raise ValueError(f"two queries are called {names[at]!r}; rename one")
         lost = dict.fromkeys(opened.left_out, f"its words need a download ({opened.why})")
         with blaming("queries", self.label, "leave_out"):
-            check_known(self.label, self.leave_out, [*first, *lost])
+            check_known(self.label, self.leave_out, [*names, *lost])
             lost |= dict.fromkeys(self.leave_out, "the study leaves it out")
-            asked = [query for query in opened.queries if query.query_name not in lost]
+            asked = [query for query in queries if query.query_name not in lost]
             if not asked:
                 raise ValueError("every query is left out")
         return asked, list(lost.items())

@@ -25,7 +25,7 @@ from wefe.study._plan import (
     digest,
     query_digest,
 )
-from wefe.study._schema import blaming, repeated
+from wefe.study._schema import repeated
 from wefe.study._tasks import Mitigation, Unit
 
 
@@ -116,7 +116,6 @@ class Planner:
         several = all(model.is_encoder for model in declared.models)
         for entry in declared.queries:
             queries, left_out = entry.load(self._base, declared.offline, several_words=several)
-            queries = unique_queries(queries)
             weight = float(len(queries)) if entry.weight is None else entry.weight
             yield PlannedQuerySet(entry.label, tuple(queries), weight, tuple(left_out))
 
@@ -209,15 +208,11 @@ class Planner:
                 yield Job("explore", labels, {**place, "word": word}, {**about, "word": word})
 
     def _silhouettes(self, entry: SilhouetteEntry, labels: tuple[str, ...]) -> Iterator[Job]:
-        from wefe.silhouette._silhouette import scale_with  # for those that ask for silhouettes
-
         part = next(part for part in self._query_sets if part.name == entry.query_set)
         own = ("n_runs", "step", "k_min", "unequal", "value_range", "no_bias_value")
         options = entry.model_dump(include={*own})
         options["random_state"] = self._declaration.random_state
         scale = as_metric(entry.metric).scale(None, **entry.run_params())
-        with blaming("silhouettes", entry.metric, "value_range"):
-            scale_with(scale, entry.value_range, entry.no_bias_value)
         about, queries = self._about(entry, part.name), entry.pick(part.queries)
         lists = ("targets", "attributes") if entry.vary == "both" else (entry.vary,)
         for vary, (name, query) in itertools.product(lists, _named(queries)):
