@@ -53,7 +53,7 @@ def test_pages_of_words_are_those_of_python(packaged_model, wefe, pages):
 
 
 def test_after_a_mitigation_the_directions_are_those_of_the_original(
-    packaged_model, wefe, pages, tmp_path
+    packaged_model, pages, tmp_path
 ):
     criterion = load_criterion("gender", offline=True)
     after = HardDebias().fit(packaged_model, criterion=criterion).transform(load("demo"), copy=True)
@@ -66,11 +66,10 @@ def test_after_a_mitigation_the_directions_are_those_of_the_original(
     # The word was neutralised, its neighbours are the same.
     assert abs(found["projection"]["female"]) < 1e-6
     assert shares["female"] > 0.4
-    assert "use --original" in wefe(*call).stderr
 
 
 def test_models_stand_side_by_side_on_one_page(packaged_model, wefe, tmp_path):
-    (tmp_path / "jobs.txt").write_text("# jobs\nnurse\n\npilot\n", encoding="utf-8")
+    (tmp_path / "jobs.txt").write_text("nurse\n\npilot\n", encoding="utf-8")
     call = [*DEMO, "--model", "b=demo", "--words", "jobs.txt", "--words", "two=he,she"]
     done = wefe(*call, "--out", "page.html")
     lines = [line.split() for line in done.stdout.splitlines()]

@@ -5,35 +5,25 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal
 
 import pandas as pd
 
-import wefe.audit as audits
-from wefe._checks import check_n_jobs, logger
+from wefe._checks import check_n_jobs
 from wefe._files import atomic_file
 from wefe._output import Format, tell, write
 from wefe._visible import as_csv, plain, visible
-from wefe.audit import DirectionAudit, QueryAudit
+from wefe.audit import DirectionAudit, QueryAudit, audit_direction, audit_query
 from wefe.audit._query import between_two_groups
 from wefe.cli import _options as opt
 from wefe.datasets import load_criterion
 from wefe.datasets._queries import open_query_set
 from wefe.query import Query
-from wefe.silhouette import SilhouetteStudy
 from wefe.study import Study
-
-_Audit = TypeVar("_Audit")
-
-
-class _Found(NamedTuple):
-    queries: list[QueryAudit]
-    directions: list[DirectionAudit]
-
 
 _ABOUT_BIASES = (
     "attainable: mean attribute difference d, the largest possible |s|. biased: words with |s| > "
@@ -88,29 +78,21 @@ def audit(
     # Models are read for the words of queries, in all their forms.
     pairs = [Query(one.definitional_sets, []) for one in known]
     opened, failures = opt.open_models(declared, [*parts, *pairs])
-    of_query = partial(audits.audit_query, p_value_test_type="two-sided", preprocessors=forms)
-    of_direction = partial(audits.audit_direction, preprocessors=forms)
-    found = _Found(_tried(of_query, parts, opened), _tried(of_direction, known, opened))
-    if not any(found):
+    how: dict[str, Any] = {"p_value_test_type": "two-sided", "preprocessors": forms}
+    of_queries = [partial(audit_query, part, **how) for part in parts]
+    of_directions = [partial(audit_direction, one, preprocessors=forms) for one in known]
+    audited, _ = opt.tried(opened, of_queries)
+    directions, _ = opt.tried(opened, of_directions)
+    if not audited and not directions:
         raise ValueError("no audit is possible with these models; see the messages above.")
     if format == "json":
-        print(json.dumps(plain(found._asdict()), indent=2, ensure_ascii=False))
+        content = plain({"queries": audited, "directions": directions})
+        print(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        write(format, [*_tables(found)], {"words": _words_of(found.queries)})
+        write(format, [*_tables(audited, directions)], {"words": _words_of(audited)})
     if format == "table":
-        _print_notes(found)
+        _print_notes(audited, directions)
     opt.end(failures)
-
-
-def _tried(audit: Callable[..., _Audit], asked: list[Any], models: list[Any]) -> list[_Audit]:
-    found = []
-    for model, what in itertools.product(models, asked):
-        try:
-            found.append(audit(what, model))
-        except ValueError as error:
-            name = getattr(what, "name", None)
-            logger.warning("%s", f"{name}, {model.name}: {error}" if name else error)
-    return found
 
 
 def _parts(names: list[str], offline: bool) -> list[Query]:
@@ -124,11 +106,13 @@ def _parts(names: list[str], offline: bool) -> list[Query]:
     return parts
 
 
-def _tables(found: _Found) -> Iterator[tuple[str, pd.DataFrame]]:
-    rows = pd.DataFrame(map(_row, found.queries)).dropna(axis="columns", how="all")
+def _tables(
+    audited: list[QueryAudit], directions: list[DirectionAudit]
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    rows = pd.DataFrame(map(_row, audited)).dropna(axis="columns", how="all")
     if len(rows):
         yield "Individual biases s(w, A, B) of the target words", rows.infer_objects()
-    for direction in found.directions:
+    for direction in directions:
         ratio = direction.explained_variance_ratio[0]
         title = (
             f"Bias direction of {direction.n_sets} defining sets in {direction.model_name}: "
@@ -153,22 +137,19 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
     }
 
 
-def _print_notes(found: _Found) -> None:
-    audited: list[QueryAudit | DirectionAudit] = [*found.queries, *found.directions]
+def _print_notes(queries: list[QueryAudit], directions: list[DirectionAudit]) -> None:
+    audited: list[QueryAudit | DirectionAudit] = [*queries, *directions]
     warned = [*filter(attrgetter("warnings"), audited)]
-    about = {_ABOUT_BIASES: found.queries, _ABOUT_DIRECTIONS: found.directions}
+    about = {_ABOUT_BIASES: queries, _ABOUT_DIRECTIONS: directions}
     notes = [text for text, applies in about.items() if applies]
     notes += [
-        "\n- ".join([f"\n{_name_of(one)}, {visible(one.model_name)}:", *map(str, one.warnings)])
+        "\n- ".join([f"\n{visible(name)}, {visible(one.model_name)}:", *map(str, one.warnings)])
         for one in warned
+        for name in [getattr(one, "query_name", "bias direction")]
     ]
     tell("\n".join(notes))
     text = f"\n{len(warned)} of {len(audited)} audits found warnings."
     tell(text, "yellow" if warned else "green")
-
-
-def _name_of(audit: QueryAudit | DirectionAudit) -> str:
-    return visible(getattr(audit, "query_name", "bias direction"))
 
 
 def _words_of(found: list[QueryAudit]) -> pd.DataFrame:
@@ -268,17 +249,9 @@ def silhouette(
     for name, text in files.items():
         with atomic_file(out / name) as file:
             file.write(text.encode())
-    write(format, _silhouette_tables(found), {"silhouettes": table})
+    stars = "; *: best in the row" * (len(found.robustness) > 1)
+    shown = ((f"{title}{stars}", cells.reset_index()) for title, cells in found._tables())
+    write(format, shown, {"silhouettes": table})
     if format == "table":
         print(*found.notes, f"Written to {out}: results.db, {', '.join(files)}", sep="\n")
     opt.end(failures)
-
-
-def _silhouette_tables(study: SilhouetteStudy) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield robustness and accuracy: one row per word list and model, one column per metric."""
-    best = "; *: best in the row" if len(study.robustness) > 1 else ""
-    for title, cells in study._tables():
-        cells.index.names = [
-            str(each or "").replace("bias_type", "query") for each in cells.index.names
-        ]
-        yield f"{title}{best}", cells.rename_axis(columns=None).reset_index()

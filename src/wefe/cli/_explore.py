@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,20 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from wefe._checks import logger
 from wefe._output import Format, as_text, tell, write
 from wefe._visible import unique_labels, visible
 from wefe.cli import _options as opt
-from wefe.datasets import Criterion, load_criterion
+from wefe.datasets import load_criterion
 from wefe.models import WordEmbeddingModel, load
 
 if TYPE_CHECKING:
-    from wefe.explore import BiasDirections, ModelPage, WordPage
+    from wefe.explore import ModelPage, WordPage
 
 # Number of neighbours in a table for people.
 _SHOWN = 10
-# Suffix that `wefe.debias` adds to names of models.
-_MITIGATED = "_debiased"
 # Columns that a terminal has room for, the important ones first.
 _DISTRIBUTION = ["model", "set", "n", "mean", "mean_abs", "5 %", "50 %", "95 %", "std"]
 
@@ -72,7 +67,7 @@ def explore(
     original : FILE
         The model before mitigation. Its bias direction is used, to show how much bias is left.
     words : LIST
-        Words whose distribution to show: a file with one word per line (lines with # are comments),
+        Words whose distribution to show: a file with one word per line,
         or words separated by commas. NAME=LIST names the list. Repeat for several. Default: the
         stereotypes of the criterion.
     with_ : WORD
@@ -90,23 +85,33 @@ def explore(
         "words": (not word, "the page of a model: leave out WORD"),
     }
     opt.check_used(explore, locals(), uses)
-    from wefe.explore import model_page, word_page
+    from wefe.explore import bias_directions, model_page, word_page
     from wefe.report import write_page
 
     lists = _word_lists(words)
-    hint = " --format is for what the command prints."
-    opt.check_outputs(None, out, (".html", ".htm"), hint)
+    opt.check_outputs(None, out, (".html", ".htm"))
     # The same sets as in Python, where names refer to words that ship with the package.
     known = load_criterion(criterion, offline=True)
     reading: dict[str, Any] = {"vocab_prefix": vocab_prefix, "trust_pickle": trust_pickle}
     models = _open(model, **reading)
     before = None if original is None else load(original, **reading)
-    for name in [each.name for each in models if before is None and each.name.endswith(_MITIGATED)]:
-        logger.warning("%s: if it is mitigated, use --original to see how much bias is left.", name)
     of_word: dict[str, Any] = {"others": [*dict.fromkeys(with_)], "original": before}
+    forms = opt.preprocessors(lowercase)
+    directions = {}
+
+    def explored(make: Callable[..., Any], model: WordEmbeddingModel) -> Any:
+        if model.name not in directions:
+            directions[model.name] = bias_directions(before or model, known, preprocessors=forms)
+        return make(model, criterion=directions[model.name], preprocessors=forms)
+
     of_model = [partial(model_page, words=lists or None)]
     of_words = [partial(word_page, word=each, **of_word) for each in dict.fromkeys(word)]
-    pages, problems = _explore(models, before, known, of_words or of_model, lowercase)
+    asked = [partial(explored, make) for make in of_words or of_model]
+    found, problems = opt.tried(models, asked)
+    # 'Nurse' and 'nurse' may be one word.
+    pages = [*{(each.model_name, getattr(each, "word", "")): each for each in found}.values()]
+    if not pages:
+        raise ValueError("no model can be explored; see the messages above.")
     if format == "table":
         tell("\n\n".join(_of_words(pages) if word else _side_by_side(pages)))
     elif format == "json":
@@ -117,7 +122,7 @@ def explore(
         table = pd.concat(tables, ignore_index=True)
         write(format, [(f"Exploration of {criterion}", table)], {"table": table})
     if out is not None:
-        write_page(out, pages, facts={"Left out": " ".join(problems)} if problems else {})
+        write_page(out, pages, facts={"Left out": "; ".join(problems)} if problems else {})
         print(f"Written to {out}.", file=sys.stderr)
 
 
@@ -128,39 +133,6 @@ def _open(texts: Sequence[str], **reading: Any) -> list[WordEmbeddingModel]:
     for model, label in zip(models, labels, strict=True):
         model.name = label
     return models
-
-
-def _explore(
-    models: Sequence[WordEmbeddingModel],
-    original: WordEmbeddingModel | None,
-    criterion: Criterion,
-    asked: Sequence[Callable[..., Any]],
-    lowercase: bool,
-) -> tuple[list[Any], list[str]]:
-    """Explore each model; a failure does not stop the others, and is among the problems."""
-    from wefe.explore import bias_directions
-
-    # 'Nurse' and 'nurse' may be one word.
-    pages: dict[tuple[str, str], Any] = {}
-    directions: dict[str, BiasDirections] = {}
-    problems: dict[str, None] = {}
-    forms = opt.preprocessors(lowercase)
-    for model, make in itertools.product(models, asked):
-        name = model.name
-        try:
-            if name not in directions:
-                source = model if original is None else original
-                directions[name] = bias_directions(source, criterion, preprocessors=forms)
-            page = make(model, criterion=directions[name], preprocessors=forms)
-            pages[name, getattr(page, "word", "")] = page
-        except (KeyError, ValueError) as error:
-            message = re.sub(r"(?<![.?])\Z", ".", str(error.args[0]))
-            problems[message if name in message else f"{name}: {message}"] = None
-    if not pages:
-        raise ValueError(" ".join(problems))
-    for problem in problems:
-        logger.warning("%s", problem)
-    return [*pages.values()], [*problems]
 
 
 def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -176,8 +148,7 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
 def _word_list(text: str) -> tuple[str, list[str]]:
     name, source = opt.split_name(text)
     if opt.is_there(source):
-        lines = opt.read_lines(Path(source))
-        return name or Path(source).stem, [line for line in lines if not line.startswith("#")]
+        return name or Path(source).stem, opt.read_lines(Path(source))
     if "," not in source:
         raise FileNotFoundError(
             f"--words {text}: there is no such file. To list words, separate them by commas; for a "

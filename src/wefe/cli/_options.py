@@ -68,7 +68,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import typer
 from typer.core import TyperCommand
@@ -84,6 +84,7 @@ from wefe.study import StudyResults
 from wefe.study._entries import ModelEntry
 from wefe.study._schema import blaming, name_or_file
 
+T = TypeVar("T")
 Pooling: TypeAlias = Literal["auto", "mean", "first", "cls", "sentence"]
 
 # Groups of options in the help, in their order; other options come last.
@@ -307,7 +308,7 @@ def known_metrics(names: Sequence[str]) -> list[str]:
 
 
 def check_outputs(
-    figures: Path | None, file: Path | None = None, suffixes: Sequence[str] = (), hint: str = ""
+    figures: Path | None, file: Path | None = None, suffixes: Sequence[str] = ()
 ) -> None:
     """Check that figures and a file can be written, before long work."""
     if figures is not None:
@@ -318,7 +319,7 @@ def check_outputs(
         if suffixes and file.suffix.lower() not in suffixes:
             raise ValueError(
                 f"{file}: expected a file that ends in {' or '.join(suffixes)}, for example "
-                f"{file.stem}{suffixes[0]}.{hint}"
+                f"{file.stem}{suffixes[0]}."
             )
         check_writable(file)
 
@@ -353,6 +354,22 @@ def open_models(
     if len(errors) == len(declared) > 0:
         raise next(iter(errors.values()))
     return opened, {name: one_line(error) for name, error in errors.items()}
+
+
+def tried(
+    models: Sequence[WordEmbeddingModel], asked: Sequence[Callable[[WordEmbeddingModel], T]]
+) -> tuple[list[T], list[str]]:
+    """Return what functions find out about models, and log what fails."""
+    found, problems = [], dict[str, None]()
+    for model, function in itertools.product(models, asked):
+        try:
+            found.append(function(model))
+        except (KeyError, ValueError) as error:
+            text = str(error.args[0])
+            problems[text if model.name in text else f"{model.name}: {text}"] = None
+    for problem in problems:
+        logger.warning("%s", problem)
+    return found, [*problems]
 
 
 def failures_of(results: StudyResults) -> dict[str, str]:
