@@ -21,8 +21,9 @@ from wefe.results import OPPOSITE
 
 _LONGEST_REASON = 120
 _HINT = (
-    "Use --format csv to see every reason. If you loaded only part of a model, a larger part "
-    "contains more words."
+    "Use --format csv, or the report of a study, to see every reason. If you loaded only part of a "
+    "model, a larger part contains more words. If a model has a prefix before words, set "
+    "vocab_prefix."
 )
 # Longer texts are cut in tables for people; CSV and JSON keep them whole.
 _LONGEST_TEXT = 62
@@ -170,6 +171,13 @@ def say_undefined(scores: pd.DataFrame) -> None:
         logger.warning("%s: %s NaN: %s", model, what, why)
     if len(undefined):
         print(_HINT, file=sys.stderr)
+
+
+def say_blank(ranking: pd.DataFrame, remedy: str) -> None:
+    """Explain a ranking in which no model has a rank."""
+    if ranking.isna().all().any():
+        text = "Blank: no query was answered by all models. Leave out the models that lack words"
+        tell(f"{text}, or {remedy}.", "yellow")
 
 
 def _rendered(what: Any, width: int) -> str:

@@ -16,6 +16,7 @@ from wefe._output import (
     Format,
     interval_text,
     others_used,
+    say_blank,
     say_undefined,
     tables_of_scores,
     tell,
@@ -269,14 +270,7 @@ def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: boo
 def _print_verdict(ranking: pd.DataFrame) -> None:
     if len(ranking) < 2:
         return
-    if ranking.isna().all().any():
-        is_ranked = ranking.notna().all(axis=1)
-        remedy = ", or use --missing models" * (not is_ranked.any())
-        tell(
-            "Blank: no query was answered by all models. Leave out the model that lacks "
-            f"words{remedy}.",
-            "yellow",
-        )
+    say_blank(ranking, "use --missing models")
     # A model that is ranked alone is ahead of nobody.
     compared = ranking.dropna(axis="columns", thresh=2)
     n = len(compared.columns)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +16,7 @@ import typer
 
 from wefe._checks import check_choice, import_library
 from wefe._files import atomic_file
-from wefe._output import Format, as_text, interval_text, tell, write
+from wefe._output import Format, as_text, interval_text, say_blank, say_undefined, tell, write
 from wefe._visible import count, visible
 from wefe.cli import _options as opt
 from wefe.integrations.exports import CardFormat, write_cards
@@ -28,9 +27,6 @@ from wefe.study import verify as compute_again
 INTERRUPTED = 130
 # Formats of tables that need a library, and the extra with it.
 _LIBRARIES = {"model-index": ("yaml", "hub"), "parquet": ("pyarrow", "parquet")}
-# Maximum number of reasons to print, and their length.
-_MOST_REASONS = 3
-_LONGEST_REASON = 160
 # Columns of audits of rankings to print.
 _GROUPS = ["attribute", "group", "n_names", "selection_rate", "impact_ratio", "interval"]
 _GAPS = ["attribute", "group", "other", "gap", "interval", "p_value", "p_value_holm"]
@@ -228,24 +224,15 @@ def verify(
 
 def _print_results(results: StudyResults) -> None:
     tidy = results.to_frame()
-    # Failures are listed below.
-    done = tidy[tidy["status"] == "done"]
-    reasons = done.loc[done["score"].isna(), "nan_reason"].value_counts()
     ranking = results.rankings()
     write("table", _tables_of_rankings(results), {})
     if not ranking.empty:
         is_whole = (ranking.dropna() % 1 == 0).all(axis=None)
         tell(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
         print(as_text(ranking.astype("Int64") if is_whole else ranking, index=True))
-        blank = ranking.columns[ranking.isna().all()]
-        _print_blank(done[done["metric"].isin(blank)])
-    if len(reasons):
-        tell(
-            f"\nNaN: {count(reasons.sum(), 'score')}; the report and the tables list all reasons. "
-            "The most frequent:"
-        )
-    for reason, n in reasons.head(_MOST_REASONS).items():
-        tell(f"- {n:,}: {textwrap.shorten(str(reason), _LONGEST_REASON)}")
+        say_blank(ranking, 'set [aggregation] missing = "models"')
+    # Failures are listed below.
+    say_undefined(tidy[tidy["status"] == "done"])
     for part in filter(attrgetter("left_out"), results.plan.query_sets):
         names = "; ".join(f"{query} ({why})" for query, why in part.left_out)
         tell(f"{part.name}, not asked ({len(part.left_out)}): {names}")
@@ -268,24 +255,6 @@ def _tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFra
             f"{task.model}: Changed when names are exchanged (share of queries, of top places)",
             audit.decided,
         )
-
-
-def _print_blank(asked: pd.DataFrame) -> None:
-    """Explain why no model has a rank: which models have no scores."""
-    nan = asked[asked["score"].isna()]
-    if nan.empty:
-        return
-    print("Blank: no query was answered by all models.")
-    n_asked = asked["model_name"].value_counts().to_dict()
-    n_nan = nan["model_name"].value_counts(sort=False).to_dict()
-    for model, n in n_nan.items():
-        tell(f"- {model}: NaN for {n:,} of {count(n_asked[model], 'score')}")
-    tell(
-        'Leave out the models that lack words, or set [aggregation] missing = "models".'
-        if len(n_nan) < len(n_asked)
-        else "If the models write words differently, set vocab_prefix in [[models]] or "
-        "preprocessors in [lookup]."
-    )
 
 
 @opt.command
