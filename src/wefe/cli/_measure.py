@@ -195,7 +195,7 @@ def measure(
     shown = [*tables_of_scores(tidy)]
     if len(ranking) > 1:
         data["ranking"] = ranking.reset_index()
-        shown += _tables_of_models(tidy, totals, ranking)
+        shown += tables_of_models(tidy, totals, ranking)
     if compare:
         data["comparison"] = _comparison(results)
         shown.append(_table_of_comparisons(data["comparison"]))
@@ -227,9 +227,10 @@ def _side_of_test(metric: str) -> dict[str, Any]:
     return {name: side for name, side in asked.items() if name == "p_value_test_type"}
 
 
-def _tables_of_models(
+def tables_of_models(
     tidy: pd.DataFrame, totals: pd.DataFrame, ranking: pd.DataFrame
 ) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield aggregated scores and ranks with the models side by side."""
     title = "Average distance from no bias (queries that all models answered, of those asked)"
     yield title, _by_model(tidy, totals, totals["score"])
     ranks = pd.array(ranking.to_numpy().T.ravel(), dtype="Int64")
