@@ -13,7 +13,8 @@ import pandas as pd
 from wefe._checks import check_choice, check_number, found
 from wefe._output import as_markdown
 from wefe._visible import escape_markdown
-from wefe.study._results import StudyResults, silhouette_of
+from wefe.study._plan import digest
+from wefe.study._results import StudyResults, row_of, silhouette_of
 from wefe.study._schema import shown
 
 #: Distances from no bias of an audited ranking.
@@ -169,16 +170,11 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     labels = {model.label for model in after.plan.models}
     models = [model.label for model in before.plan.models if model.label in labels]
     table = _compared(_tidy(before, models), _tidy(after, models), tolerance)
-    one, other = (
-        pd.json_normalize(dict(each.plan.settings)).drop(columns=_LISTED, errors="ignore").iloc[0]
-        for each in (before, after)
-    )
-    rows = [
-        (name, shown(one.get(name)), shown(other.get(name)))
-        for name in one.index.union(other.index, sort=False)
-        if one.get(name) != other.get(name)
-    ]
-    settings = pd.DataFrame(rows, columns=["setting", "before", "after"], dtype=object)
+    flat = pd.json_normalize([dict(each.plan.settings) for each in (before, after)]).astype(object)
+    settings = flat.drop(columns=_LISTED, errors="ignore").T.set_axis(["before", "after"], axis=1)
+    # The order of keys does not matter.
+    settings = settings[settings["before"].map(digest) != settings["after"].map(digest)].map(shown)
+    settings = settings.rename_axis("setting").reset_index()
     return StudyDiff(before.plan.name, after.plan.name, table, settings)
 
 
@@ -201,15 +197,13 @@ def measured(results: StudyResults) -> pd.DataFrame:
     return pd.concat([scores, rankings]).astype({"bias": float})
 
 
-def _rankings(results: StudyResults) -> Iterator[dict[Any, Any]]:
+def _rankings(results: StudyResults) -> Iterator[dict[str, Any]]:
     """Yield the distance from no bias of each attribute of a ranking audit, by both measures."""
     from wefe.retrieval import RankingAudit
     from wefe.retrieval._audit import groups_of
 
     for task, outcome in results.of_kind("retrieval"):
-        about: dict[Any, Any] = {"table": "audits", "query_set": task.place["audit"]}
-        about |= {"model_name": task.model, **outcome.provenance}
-        about |= {"nan_reason": outcome.why, "identity": task.identity}
+        about = {"table": "audits", **row_of(task, outcome), "query_set": task.place["audit"]}
         audit = outcome.value and RankingAudit._from_dict(outcome.value["audit"])
         for attribute in dict.fromkeys(key for key, _ in groups_of(dict(task.identity["names"]))):
             found = {IMPACT: math.nan, GAP: math.nan}
@@ -219,17 +213,15 @@ def _rankings(results: StudyResults) -> Iterator[dict[Any, Any]]:
                 )
                 found = {IMPACT: 1 - groups["impact_ratio"].min(), GAP: gaps["gap"].abs().max()}
             for metric, bias in found.items():
-                yield {**about, "query_name": attribute, "metric": metric} | {
-                    "score": bias,
-                    "bias": bias,
-                }
+                of_audit = {"query_name": attribute, "metric": metric, "score": bias, "bias": bias}
+                yield about | of_audit
 
 
-def _audits(results: StudyResults) -> Iterator[dict[Any, Any]]:
+def _audits(results: StudyResults) -> Iterator[dict[str, Any]]:
     """Yield the robustness of each silhouette, and what the first component explains."""
     for task, outcome in results.of_kind("silhouette") + results.of_kind("direction"):
-        about = {"table": "audits", "model_name": task.model, "identity": task.identity}
-        about |= {"query_name": ", ".join(task.place.values()), **outcome.provenance}
+        about = {"table": "audits", **row_of(task, outcome)}
+        about["query_name"] = ", ".join(task.place.values())
         metric, score = "variance of the first component", math.nan
         if task.kind == "silhouette":
             found, metric = silhouette_of(task, outcome), "robustness of the silhouette"

@@ -39,7 +39,6 @@ from wefe.study._plan import (
     PlannedMetric,
     PlannedModel,
     PlannedQuerySet,
-    Status,
     Task,
 )
 from wefe.study._store import STUDY, Store
@@ -143,10 +142,13 @@ class StudyResults:
     # Outcomes
 
     @cached_property
+    def _pairs(self) -> list[tuple[Task, Outcome]]:
+        return list(zip(self.plan.tasks, self.outcomes, strict=True))
+
+    @cached_property
     def _by_place(self) -> dict[tuple[str, ...], Outcome]:
         """Outcomes by kind, model and place of the task."""
-        pairs = zip(self.plan.tasks, self.outcomes, strict=True)
-        return {(task.kind, task.model, *task.place.values()): found for task, found in pairs}
+        return {(task.kind, task.model, *task.place.values()): found for task, found in self._pairs}
 
     def of_kind(self, kind: Kind) -> list[tuple[Task, Outcome]]:
         """Return the tasks of one kind with their outcomes.
@@ -161,22 +163,17 @@ class StudyResults:
         list of (Task, Outcome)
             In the order of ``plan.tasks``.
         """
-        pairs = zip(self.plan.tasks, self.outcomes, strict=True)
-        return [(task, outcome) for task, outcome in pairs if task.kind == kind]
-
-    def _with(self, status: Status) -> list[tuple[Task, Outcome]]:
-        pairs = zip(self.plan.tasks, self.outcomes, strict=True)
-        return [(task, outcome) for task, outcome in pairs if outcome.status == status]
+        return [pair for pair in self._pairs if pair[0].kind == kind]
 
     @property
     def failed(self) -> list[tuple[Task, Outcome]]:
         """The failed tasks, with their outcomes."""
-        return self._with("failed")
+        return [pair for pair in self._pairs if pair[1].status == "failed"]
 
     @property
     def missing(self) -> list[tuple[Task, Outcome]]:
         """The tasks not computed yet, with their outcomes."""
-        return self._with("missing")
+        return [pair for pair in self._pairs if pair[1].status == "missing"]
 
     @property
     def is_complete(self) -> bool:
@@ -294,7 +291,7 @@ class StudyResults:
         check_known("model", (one, other), self._models)
         rows = []
         for label, metric in self._metrics.items():
-            places = {name: self._pairs(label, name, one, other) for name in metric.query_sets}
+            places = {name: self._of_both(label, name, one, other) for name in metric.query_sets}
             if len(places) > 1:
                 places[OVERALL] = pd.concat(places.values())
             for name, pairs in places.items():
@@ -310,7 +307,7 @@ class StudyResults:
         columns = ["query_set", "metric", "n_queries", "difference", "lower", "upper", "p_value"]
         return pd.DataFrame(rows, columns=columns)
 
-    def _pairs(self, metric: str, query_set: str, one: str, other: str) -> pd.DataFrame:
+    def _of_both(self, metric: str, query_set: str, one: str, other: str) -> pd.DataFrame:
         """Return the queries' weights, and both models' distances from no bias with resamples."""
         left_out = _at(self.totals, metric, query_set)["left_out"].iloc[0]
         part = _at(self._tidy, metric, query_set)
@@ -468,10 +465,7 @@ class StudyResults:
 
     def _quality_table(self) -> pd.DataFrame:
         """Return the tidy table of quality: one row per model and benchmark."""
-        rows = [
-            {**(outcome.value or {}), "model_name": task.model, **task.place, **outcome.provenance}
-            for task, outcome in self.of_kind("quality")
-        ]
+        rows = [row_of(*pair) for pair in self.of_kind("quality")]
         columns = ["model_name", "benchmark", "kind", "score", "n_used", "n_items", "nan_reason"]
         types: dict[str, Any] = {"score": float, "n_used": "Int64", "n_items": "Int64"}
         return pd.DataFrame(rows, columns=[*columns, *Outcome().provenance]).astype(types)
@@ -485,7 +479,7 @@ class StudyResults:
         return f"<{type(self).__name__} of {self.plan.name!r}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        ranks = _with_index(self.rankings(), "model_name")
+        ranks = self.rankings().reset_index()
         return html_table(f"{self!r}; ranks (1: least bias measured)", ranks)
 
     # Internals
@@ -527,28 +521,20 @@ class StudyResults:
 
     def _row(self, task: Task, outcome: Outcome) -> dict[str, Any]:
         """Return a score with its interval and the warnings of its audit, its scale and place."""
-        model = self._models[task.model]
-        row: dict[str, Any] = {"nan_reason": outcome.why}
+        model, row = self._models[task.model], row_of(task, outcome)
         place = task.model, *task.place.values()
         interval, warnings = (self._by_place.get((k, *place)) for k in ("interval", "warnings"))
-        if outcome.value is not None:
-            row = dict(outcome.value)
-            if interval is not None:
-                row |= interval.value or {"interval_nan_reason": interval.why}
-            if warnings is not None and warnings.value is not None:
-                row["warnings"] = [*(row.get("warnings") or ()), *warnings.value["warnings"]]
+        if outcome.value is not None and interval is not None:
+            row |= interval.value or {"interval_nan_reason": interval.why}
+        if outcome.value is not None and warnings is not None and warnings.value is not None:
+            row["warnings"] = [*(row.get("warnings") or ()), *warnings.value["warnings"]]
         return {
             **row,
             **facts_of(self._scale(task)),
-            "model_name": task.model,
             "base_model": model.base,
             "mitigation": model.mitigation,
             "query_name": task.place["query"],
-            "metric": task.place["metric"],
-            "query_set": task.place["query_set"],
             "n_queries": len(self._query_sets[task.place["query_set"]].queries),
-            **outcome.provenance,
-            "identity": task.identity,
         }
 
     def _scale(self, task: Task) -> Scale:
@@ -612,6 +598,13 @@ def _at(table: pd.DataFrame, metric: str, query_set: str) -> pd.DataFrame:
     return table[(table["metric"] == metric) & (table["query_set"] == query_set)]
 
 
+def row_of(task: Task, outcome: Outcome) -> dict[str, Any]:
+    """Return a result with its place and how it was computed, for a row of a table."""
+    facts = {"nan_reason": None, **(outcome.value or {"nan_reason": outcome.why})}
+    place = {"model_name": task.model, **task.place}
+    return {**facts, **place, **outcome.provenance, "identity": task.identity}
+
+
 def silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
     """Return a silhouette, or the reason why there is none."""
     from wefe.silhouette import Silhouette
@@ -625,10 +618,3 @@ def silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
 def _resampled(distances: str) -> np.ndarray:
     """Return the resampled distances from no bias of an interval."""
     return np.frombuffer(base64.b64decode(distances), "<f4").astype(float)
-
-
-def _with_index(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return a matrix whose row names are its first column."""
-    while name in frame.columns:
-        name += "_"
-    return frame.rename_axis(index=name).reset_index()
