@@ -26,9 +26,9 @@ _Start: TypeAlias = Callable[[], Iterable[Executor]]
 
 
 def completed(
-    calls: deque[tuple[Any, ...]], executors: _Start
+    function: Callable[..., Any], calls: deque[tuple[Any, ...]], executors: _Start
 ) -> Iterator[tuple[Any, Future[Any]]]:
-    """Run calls (a label, a function, its arguments) and yield the labels of finished ones.
+    """Call a function with each tuple of arguments, and yield the arguments of finished calls.
 
     Each executor runs one call at a time. What you add to the left of `calls` for a finished call
     goes to the same executor. Executors are started only if there are calls.
@@ -37,16 +37,16 @@ def completed(
     running: dict[Future[Any], tuple[Any, Executor]] = {}
 
     def start(executor: Executor) -> None:
-        label, *call = calls.popleft()
-        running[executor.submit(*call)] = label, executor
+        call = calls.popleft()
+        running[executor.submit(function, *call)] = call, executor
 
     while calls or running:
         while calls and free:
             start(free.pop())
         for future in wait(running, return_when=FIRST_COMPLETED).done:
-            label, executor = running.pop(future)
+            call, executor = running.pop(future)
             n_calls = len(calls)
-            yield label, future
+            yield call, future
             if len(calls) > n_calls:
                 start(executor)
             else:
@@ -150,16 +150,15 @@ class Run:
         """Open the models that are new or may have changed since the last run."""
         self._opened |= self._known()
         units = [each for each in self._planned.units if each.entry.label not in self._opened]
-        calls = deque((unit.entry.label, open_unit, unit) for unit in units)
         title = f"{self._planned.plan.name}: opening"
-        with progress_bar(len(calls), title, "model", progress) as bar:
-            for label, future in completed(calls, executors):
+        with progress_bar(len(units), title, "model", progress) as bar:
+            for (unit,), future in completed(open_unit, deque(zip(units)), executors):
                 bar.update(1)
                 opened, reason = _result(future)
                 if reason is not None:
-                    logger.info("%s failed: %s", label, reason)
+                    logger.info("%s failed: %s", unit.entry.label, reason)
                     opened = Opened({}, {}, {}, reason)
-                self._opened[label] = opened
+                self._opened[unit.entry.label] = opened
 
     def _known(self) -> dict[str, Opened]:
         """Return what the file says of models that have not changed since."""
@@ -172,38 +171,30 @@ class Run:
                 known[unit.entry.label] = Opened(**{n: about[n] for n in Opened._fields})
         return known
 
-    def _missing(self, without: Mapping[str, list[str]]) -> list[tuple[Unit, list[int]]]:
-        """Return the tasks to compute, by model; tasks with the same key are computed once."""
+    def _missing(self, without: Mapping[str, list[str]]) -> Iterator[tuple[Any, ...]]:
+        """Yield a call for each model with missing results; equal tasks are computed once."""
         units = self._planned.units
         opened = [each for each in units if self._opened[each.entry.label].failure is None]
         for unit in opened:
             self._keys |= self._keys_of(unit, without)
         present = self._store.get(self._keys.values()).items()
         settled = {key for key, outcome in present if outcome.status == "done"}
-        missing = []
+        self._store.put(map(self._about, units))
         for unit in opened:
             asked = {self._keys[at]: at for at in unit.tasks if at in self._only}
             own = sorted(at for key, at in asked.items() if key not in settled)
             settled.update(asked)
             if own:
-                missing.append((unit, own))
-        self._store.put(map(self._about, units))
-        return missing
+                yield unit, own, self._opened[unit.entry.label].prints, without
 
     def compute(self, executors: _Start, *, progress: bool) -> None:
         """Compute missing results and store each of them immediately."""
         plan = self._planned.plan
         without = {} if plan.settings["lookup"]["own_words"] else self._words_left_out()
-
-        def call(unit: Unit, left: list[int]) -> tuple[Any, ...]:
-            prints = self._opened[unit.entry.label].prints
-            return (unit, left), run_tasks, unit, left, prints, without
-
-        missing = self._missing(without)
-        calls = deque(call(*each) for each in missing)
-        n_tasks = sum(len(own) for _, own in missing)
+        calls = deque(self._missing(without))
+        n_tasks = sum(len(own) for _, own, *_ in calls)
         with progress_bar(n_tasks, plan.name, "task", progress) as bar:
-            for (unit, left), future in completed(calls, executors):
+            for (unit, left, *more), future in completed(run_tasks, calls, executors):
                 results, reason = _result(future)
                 if reason is not None:
                     # The call or its process died, so all tasks of the model fail.
@@ -211,7 +202,7 @@ class Run:
                 self._enter(results)
                 bar.update(len(results))
                 if others := [at for at in left if at not in results]:
-                    calls.appendleft(call(unit, others))
+                    calls.appendleft((unit, others, *more))
 
     def _words_left_out(self) -> dict[str, list[str]]:
         """Return, per query, the words that some models lack; no model is measured with them."""
