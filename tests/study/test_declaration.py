@@ -312,7 +312,7 @@ def test_every_metric_runs_with_what_a_study_asks_of_it(name, toy_model, toy_que
         *(("10%", (0.1, True)), (" 2.5 % ", (0.025, True)), ("300%", (3.0, True))),
         *(("0.05", (0.05, False)), (0, (0.0, False))),
         *((text, "share such as '10%'") for text in ("-1%", "%", "nan", True, None, 10**400)),
-        *((text, "below 1 without '%'.* did you mean '.*%'") for text in (1, "10", "1e300")),
+        *((text, "below 1; got") for text in (1, "10", "1e300")),
     ],
 )
 def test_an_increase_is_a_share_or_a_number_below_1(text, expected):

@@ -163,7 +163,16 @@ def check(
         )
     limits = _limits_by_label(max_bias or {}, results.plan)
     limits |= _limits_of_rankings(results.plan, min_impact_ratio, max_gap)
-    increase = _checked_increase(max_increase, bool(limits), baseline is not None)
+    if max_increase is None and not limits:
+        raise ValueError(
+            "there is no limit to check. Give a limit for a metric (max_bias={'weat-es': 0.5}, "
+            "--max weat-es=0.5) or for the increase."
+        )
+    if (max_increase is None) != (baseline is None):
+        raise ValueError(
+            "max_increase needs a baseline, and a baseline needs max_increase, such as '10%'."
+        )
+    increase = None if max_increase is None else _parse_increase(max_increase)
     now = measured(results).set_index(KEYS, drop=False).rename_axis([None] * len(KEYS))
     others = now["bias"].notna().groupby(_names_of_units(now)).transform("any")
     is_nan = now["bias"].isna() & (now["status"] == "done") & others & allow_nan
@@ -193,34 +202,15 @@ def check(
     return GateReport(table.assign(passed=table["reason"].isna()), tuple(notes))
 
 
-def _checked_increase(
-    max_increase: str | float | None, has_limits: bool, has_baseline: bool
-) -> tuple[float, bool] | None:
-    """Return the largest increase, and whether it is relative to the baseline."""
-    if max_increase is None and not has_limits:
-        raise ValueError(
-            "there is no limit to check. Give a limit for a metric (max_bias={'weat-es': 0.5}, "
-            "--max weat-es=0.5) or for the increase."
-        )
-    if (max_increase is not None) != has_baseline:
-        raise ValueError(
-            "max_increase needs a baseline, and a baseline needs max_increase, such as '10%'."
-        )
-    return None if max_increase is None else _parse_increase(max_increase)
-
-
 def _parse_increase(text: object) -> tuple[float, bool]:
     """Return the allowed increase of bias, and whether it is relative."""
     found = re.fullmatch(r"\s*(\d*\.?\d+(?:e[+-]?\d+)?)\s*(%?)\s*", str(text))
     value, percent = (float(found[1]), found[2]) if found else (math.inf, "")
-    if math.isinf(value):
+    # A value of 10 was meant as 10 %.
+    if math.isinf(value) or (value >= 1 and not percent):
         raise ValueError(
-            "an increase must be a share such as '10%', or a number such as 0.05, at least 0; got "
-            f"{shown(text)}"
-        )
-    if value >= 1 and not percent:
-        raise ValueError(
-            f"an increase must be below 1 without '%'; got {value:g}; did you mean '{value:g}%'?"
+            "an increase must be a share such as '10%', or a number such as 0.05, at least 0 and "
+            f"below 1; got {shown(text)}"
         )
     return (value / 100, True) if percent else (value, False)
 
