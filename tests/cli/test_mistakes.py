@@ -12,7 +12,7 @@ from wefe.cli import _as_options
 
 FILES = {
     "latin.txt": b"caf\xe9\n",
-    "empty.txt": b"# nothing\n",
+    "empty.txt": b"\n",
     "small.txt": b"she 1 0\nhe 0 1\nwoman 1 0.5\nman 0 1.5\n",
     "deep.json": b"[" * 100_000,
     "one.json": b'{"target_sets": [["she"]], "attribute_sets": [["math"]]}',
@@ -58,7 +58,7 @@ CALLS = [
     (f"explore {DEMO} --words empty.txt", "words['empty'] is empty"),
     (f"explore {DEMO} --words a=he,she --words a=he,him", "already a list called 'a'"),
     (f"explore {DEMO} --words =he,she", "expected a name before '='"),
-    (f"explore he {DEMO} --out page.csv", "for example page.html. --format is for"),
+    (f"explore he {DEMO} --out page.csv", "for example page.html."),
     ("audit", "there is nothing to audit"),
     ("audit --queries gender", "there is no model"),
     (f"audit {DEMO} --criterion gender --format csv", "use it with --queries only"),
