@@ -42,12 +42,11 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path, self._creates = str(path), create
-        file, address = Path(path).absolute(), self.path
-        if self.path != ":memory:":
-            if not (create or file.is_file()):
-                raise FileNotFoundError(f"{path}: there is no such results file.")
-            # A write-protected file is opened to be read.
-            address = f"{file.as_uri()}?mode={'rwc' if create else 'rw'}"
+        if not (create or Path(path).is_file()):
+            raise FileNotFoundError(f"{path}: there is no such results file.")
+        # A write-protected file is opened to be read.
+        place = f"{Path(path).absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+        address = self.path if self.path == ":memory:" else place
         with self._naming_errors():
             # Transactions begin explicitly.
             self._db = sqlite3.connect(address, uri=True, timeout=_PATIENCE_S, isolation_level=None)
