@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
-import sys
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from wefe._checks import logger
 from wefe._output import Format, tell, write
 from wefe._visible import one_line, visible, visible_data
 from wefe.cli import _options as opt
-from wefe.cli._run import INTERRUPTED, Stored
+from wefe.cli._run import Stored, run_study
 from wefe.study import Outcome, Study, StudyResults
 from wefe.study._diff import LONGEST_LIST
 from wefe.study._diff import diff as compare
@@ -102,11 +101,7 @@ def check(
     if isinstance(source, Study):
         # Check all input before missing results are computed, which may take hours.
         within_limits(StudyResults(source.plan, (Outcome(),) * len(source.plan.tasks)))
-        try:
-            source = source.run(stored.results, n_jobs=n_jobs)
-        except KeyboardInterrupt:
-            print("\ninterrupted; run the same command again to continue.", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from None
+        source = run_study(source, stored.results, n_jobs=n_jobs)
     report = within_limits(source)
     default = "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     printers = {"json": _print_json, "junit": _print_junit, "github": _print_github, "text": _print}
@@ -121,16 +116,12 @@ def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
     for text in texts:
         # Labels may contain '='.
         metric, _, value = map(str.strip, text.rpartition("="))
-        try:
-            most = float(value)
-        except ValueError:
-            most = math.nan
-        if not metric or not 0 <= most < math.inf or metric in limits:
+        if not metric or metric in limits or not re.fullmatch(r"[\d.]+(e-?\d+)?", value):
             raise ValueError(
                 f"--max {text!r}: expected METRIC=VALUE with a value of at least 0, for example "
                 "weat-es=0.5. Give each metric only once."
             )
-        limits[metric] = most
+        limits[metric] = float(value)
     return limits
 
 

@@ -24,7 +24,7 @@ from wefe.study import Study, StudyResults, list_study_files, study_file
 from wefe.study import verify as compute_again
 
 # The exit code of programs ended by Ctrl-C.
-INTERRUPTED = 130
+_INTERRUPTED = 130
 # Formats of tables that need a library, and the extra with it.
 _LIBRARIES = {"model-index": ("yaml", "hub"), "parquet": ("pyarrow", "parquet")}
 # Columns of audits of rankings to print.
@@ -82,6 +82,17 @@ class Stored:
         if not where.is_file():
             raise FileNotFoundError(f"{where}: there are no results yet. Run: wefe run {path}")
         return source.results(where)
+
+
+def run_study(study: Study, results: Path | None, **options: Any) -> StudyResults:
+    """Run a study; Ctrl-C ends the command with a message."""
+    try:
+        return study.run(results, **options)
+    except KeyboardInterrupt:
+        print("\ninterrupted; run the same command again to continue.", file=sys.stderr)
+        # Workers have ended, and nothing is left to clean up.
+        sys.stderr.flush()
+        os._exit(_INTERRUPTED)
 
 
 @opt.command
@@ -149,18 +160,8 @@ def run(
     declared = Study.from_file(study)
     where = results or declared.results_path
     outputs.check(report)
-    try:
-        found = declared.run(
-            results,
-            n_jobs=None if on_dask else n_jobs,
-            engine=engine,
-            scheduler=scheduler,
-        )
-    except KeyboardInterrupt:
-        print("\ninterrupted; run the same command again to continue.", file=sys.stderr)
-        # Workers have ended, and nothing is left to clean up.
-        sys.stderr.flush()
-        os._exit(INTERRUPTED)
+    how = {"n_jobs": None if on_dask else n_jobs, "engine": engine, "scheduler": scheduler}
+    found = run_study(declared, results, **how)
     _print_results(found)
     for task, outcome in found.of_kind("silhouette"):
         if why := (outcome.value or {}).get("nan_reason"):
