@@ -481,11 +481,11 @@ def test_preprocessors_and_the_prefix_of_the_vocabulary_are_applied(metric):
 
 
 @each_metric
-@pytest.mark.parametrize(("value", "kind"), [(0.0, "zero"), (math.nan, "NaN or inf")])
-def test_unusable_vector_is_an_error_that_names_the_word(metric, value, kind):
+@pytest.mark.parametrize("value", [0.0, math.nan])
+def test_unusable_vector_is_an_error_that_names_the_word(metric, value):
     query, model = example(metric)
     model.vectors[1] = value
-    with pytest.raises(UnusableVectorError, match=f"example .* in 'F': {kind} for .*f1"):
+    with pytest.raises(UnusableVectorError, match="example .* in 'F': .*f1"):
         run(metric, query, model)
 
 
