@@ -13,7 +13,7 @@ import numpy as np
 
 from wefe._checks import as_seed, progress_bar
 from wefe._evaluation import Evaluation, call_all, in_memory, travelling
-from wefe.embeddings import UnanswerableError, embed_models, without_log
+from wefe.embeddings import UnanswerableError, embed_models
 from wefe.metrics._base import BaseMetric, has_own_run_query, result_of
 from wefe.metrics._exchange import ALTERNATIVES
 from wefe.models._load import words_of
@@ -133,7 +133,7 @@ def _at_once(
                 plain[place] = own
     if not plain:
         return answers
-    for members, embedded in embed_models(models, query, **without_log(lookup)):
+    for members, embedded in embed_models(models, query, **lookup):
         words = _counted(uses_of(embedded.sets))
         for place, own in plain.items():
             scores = own._scores(embedded.targets, embedded.attributes).tolist()

@@ -79,11 +79,6 @@ class Lookup(TypedDict, total=False):
     warn_not_found_words: bool
 
 
-def without_log(lookup: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options without ``warn_not_found_words``."""
-    return {name: value for name, value in lookup.items() if name != "warn_not_found_words"}
-
-
 class UnanswerableError(ValueError):
     """A query has no score in a model; :func:`wefe.measure` returns NaN and the reason."""
 
@@ -404,6 +399,7 @@ def _word_sets(
     label: str, named: _NamedSets, found: Sequence[_Found], every: FloatArray, *, normalize: bool
 ) -> tuple[WordSet, ...]:
     """Return word sets with the vectors of the forms found, of shape (..., n_forms, dim)."""
+    check_bool("normalize", normalize)
     vectors = np.asarray(every, dtype=np.float64)
     lengths = np.sqrt(np.einsum("...ij,...ij->...i", vectors, vectors))
     is_bad = np.asarray(np.atleast_2d(~((lengths > 0) & (lengths < np.inf))).any(axis=0))
@@ -417,9 +413,7 @@ def _word_sets(
             )
         part = WordSet(name, forms, vectors[..., start:stop, :], lost, first_row)
         vars(part)["lengths"] = lengths[..., start:stop]
-        sets.append(part)
-    if check_bool("normalize", normalize):
-        return tuple(replace(part, vectors=part.unit) for part in sets)
+        sets.append(replace(part, vectors=part.unit) if normalize else part)
     return tuple(sets)
 
 

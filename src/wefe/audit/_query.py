@@ -19,10 +19,8 @@ from wefe.audit._warnings import AuditWarning
 from wefe.embeddings import (
     DEFAULT_THRESHOLD,
     EmbeddedQuery,
-    Lookup,
     UnanswerableError,
     embed_query,
-    without_log,
 )
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, average_ranks, unit
@@ -604,13 +602,13 @@ def score_warnings(
 def _found(
     metric: BaseMetric, query: Query, model: WordEmbeddingModel, params: Mapping[str, Any]
 ) -> Iterator[AuditWarning]:
-    lookup = without_log({key: params[key] for key in Lookup.__annotations__ if key in params})
-    relevant = metric._with_params(**params)[0].audit_findings
+    instance, lookup = metric._with_params(**params)
+    relevant = instance.audit_findings
     own: dict[str, Any] = {"calculate_p_value": False, "p_value_method": "approximate"}
     if isinstance(metric, WEAT):
         own |= {key: value for key, value in params.items() if hasattr(WEAT, key)}
     for part in between_two_groups(query):
-        audit = audit_query(part, model, **own | lookup)
+        audit = audit_query(part, model, **own, **lookup)
         if "shared-lean" in relevant:
             yield from _shared_lean(audit)
         yield from (each for each in audit.warnings if each.kind in relevant | {"equal-sets"})

@@ -28,7 +28,6 @@ from wefe.embeddings import (
     Lookup,
     UnanswerableError,
     embed_query,
-    without_log,
 )
 from wefe.metrics._declaration import Measurement, Scale, check_parameters, hints_of
 from wefe.metrics._exchange import PermutationTested
@@ -254,9 +253,13 @@ class BaseMetric(PermutationTested):
         )
 
     def _with_params(self, **params: Any) -> tuple[Self, Lookup]:
-        """Split parameters of `run_query`: a metric that has its own ones, and look-up options."""
+        """Split parameters of `run_query`: a metric that has its own ones, and look-up options.
+
+        Lost words are logged with the result, not by the look-up.
+        """
         known = hints_of(type(self))
         lookup = {name: params.pop(name) for name in Lookup.__annotations__ if name in params}
+        lookup.pop("warn_not_found_words", None)
         if unknown := [name for name in params if name not in known]:
             names = [*known, *Lookup.__annotations__]
             # A misspelt option would otherwise be a silent default.
@@ -376,7 +379,7 @@ class BaseMetric(PermutationTested):
         self._check_input(query, model)
         metric = copy.copy(self)
         model = metric._bind(query, model, lookup)
-        embedded = embed_query(model, query, **without_log(lookup))
+        embedded = embed_query(model, query, **lookup)
         targets, reason = embedded.targets, embedded.nan_reason
         if reason is None and self.pairs_targets:
             threshold = lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
