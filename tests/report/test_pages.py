@@ -5,12 +5,11 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from pages import Page, check_drawn
 
 from wefe import WordEmbeddingModel
-from wefe.explore import correlate_with_statistic, model_page, word_page
+from wefe.explore import model_page, word_page
 from wefe.report import write_page
 from wefe.report._pages import page_html
 
@@ -115,19 +114,6 @@ def test_two_directions_of_three_groups_are_weak_together(packaged_model):
     found = replace(page.directions, explained_variance_ratio=np.array([0.25, 0.2, 0.1]))
     text = Page(page_html([replace(page, directions=found)])).text
     assert f"has 45 % of the variance of its {len(found.sets)} definitional sets, so it" in text
-
-
-def test_analogies_and_correlations_have_their_sections(packaged_model):
-    numbers = {"nurse": 0.9, "librarian": 0.8, "engineer": 0.1, "lawyer": 0.4, "pilot": 0.1}
-    one = correlate_with_statistic(packaged_model, numbers, statistic_name="<share>")
-    row = {"first_group": "female", "second_group": "male", "first": "she<", "second": "he",
-           "score": 0.5, "distance": 0.9, "is_definitional": True}  # fmt: skip
-    text = page_html([], analogies={"demo": pd.DataFrame([row])}, correlations=[one])
-    assert 'id="figure-statistic-0"' in text
-    page = Page(text)
-    assert page.unclosed == []
-    for said in ("Analogies in demo", "she<", f"Pearson correlation {one.pearson.value:+.3f}"):
-        assert said in page.text
 
 
 def test_the_file_is_written_whole_or_not_at_all(packaged_model, tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from wefe import __version__
 from wefe._checks import check_sequence
 from wefe._visible import plain, visible_data
 from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
-from wefe.explore import ModelPage, StatisticCorrelation, WordPage
+from wefe.explore import ModelPage, WordPage
 from wefe.explore._directions import BiasDirections
 from wefe.explore._projections import METHODS
 from wefe.plotting import plot_extremes, plot_group_shares, plot_projections
@@ -23,10 +23,7 @@ from wefe.report._render import html_page, write
 
 
 def page_html(
-    pages: Sequence[WordPage | ModelPage],
-    analogies: Mapping[str, pd.DataFrame] | None = None,
-    correlations: Sequence[StatisticCorrelation] = (),
-    facts: Mapping[str, object] | None = None,
+    pages: Sequence[WordPage | ModelPage], facts: Mapping[str, object] | None = None
 ) -> str:
     """Return the HTML of :func:`write_page`."""
     words, models = _by_word(pages), [page for page in pages if isinstance(page, ModelPage)]
@@ -34,21 +31,14 @@ def page_html(
     content = {
         "models": [page.to_dict() for page in models],
         "words": list(map(_word, words)),
-        "analogies": dict(analogies or {}),
-        "correlations": list(correlations),
         "directions": list(map(_direction, directions.values())),
         "facts": {str(name): str(value) for name, value in (facts or {}).items()},
         "version": __version__,
     }
-    of_statistics = (
-        drawn(f"statistic-{position}", each.plot(), plain(each))
-        for position, each in enumerate(correlations)
-    )
-    made = (*_of_models(models), *_of_words(words), *of_statistics)
     return html_page(
         "page.html.jinja",
         **visible_data(plain(content), "\n\t"),
-        figures={each.id: each for each in made},
+        figures={each.id: each for each in (*_of_models(models), *_of_words(words))},
     )
 
 
@@ -56,8 +46,6 @@ def write_page(
     path: str | os.PathLike[str],
     pages: Sequence[WordPage | ModelPage],
     *,
-    analogies: Mapping[str, pd.DataFrame] | None = None,
-    correlations: Sequence[StatisticCorrelation] = (),
     facts: Mapping[str, object] | None = None,
 ) -> None:
     """Write pages of words and models to one HTML file, which explains how to read the numbers.
@@ -72,10 +60,6 @@ def write_page(
     pages : sequence of WordPage or ModelPage
         Results of :func:`wefe.explore.word_page` and :func:`wefe.explore.model_page`. Models of one
         criterion share their figures.
-    analogies : mapping from str to DataFrame, optional
-        Model name -> result of :func:`wefe.explore.generate_analogies`.
-    correlations : sequence of StatisticCorrelation, optional
-        Results of :func:`wefe.explore.correlate_with_statistic`.
     facts : mapping, optional
         Further facts about the origin of the numbers, such as ``{"Seed": 0}``.
 
@@ -93,7 +77,7 @@ def write_page(
     ...     write_page(f"{folder}/model.html", [model_page(load_test_model())])
     """
     given = check_sequence("pages", pages)
-    write(path, lambda: page_html(given, analogies, correlations, facts))
+    write(path, lambda: page_html(given, facts))
 
 
 def _by_word(pages: Sequence[Any]) -> list[WordPage]:
