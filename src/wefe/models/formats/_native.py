@@ -18,6 +18,7 @@ import hashlib
 import itertools
 from array import array
 from collections.abc import ItemsView, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -71,7 +72,7 @@ class FileVocabulary(Mapping[str, int]):
         start = np.searchsorted(self._sorted, key)
         stop = np.searchsorted(self._sorted, key, side="right")
         for row in self._rows[start:stop].tolist():
-            there = self._bytes(row, row + 1)
+            (there,) = self._bytes(row, row + 1)
             if there == encoded:
                 self._found[word] = row
                 return row  # type: ignore[no-any-return]
@@ -88,17 +89,9 @@ class FileVocabulary(Mapping[str, int]):
 
     def __iter__(self) -> Iterator[str]:
         for part in chunks(len(self), 1 << 18):
-            yield from self.words(part.start, part.stop)
-
-    def words(self, start: int, stop: int) -> list[str]:
-        """Return the words of some rows without reading others."""
-        if start >= stop:
-            return []
-        words = self._text(start, stop).split("\n")
-        # Else a word has a line end in it.
-        if len(words) == stop - start:
-            return words
-        return [self._text(row, row + 1) for row in range(start, stop)]
+            with naming_errors(self._label, "vocabulary in UTF-8"):
+                words = [word.decode() for word in self._bytes(part.start, part.stop)]
+            yield from words
 
     def items(self) -> ItemsView[str, int]:
         return _Items(self)
@@ -106,16 +99,14 @@ class FileVocabulary(Mapping[str, int]):
     def values(self) -> range:  # type: ignore[override]
         return range(len(self))
 
-    def _text(self, start: int, stop: int) -> str:
-        with naming_errors(self._label, "vocabulary in UTF-8"):
-            return self._bytes(start, stop).decode("utf-8")
-
-    def _bytes(self, start: int, stop: int) -> bytes:
+    def _bytes(self, start: int, stop: int) -> list[bytes]:
+        """Return the words of some rows without reading others."""
         if stop <= len(self):
-            bounds = self._starts[start : stop + 1]
-            first, last = int(bounds[0]), int(bounds[-1]) - 1
-            if 0 <= first <= last <= len(self._letters):
-                return self._letters[first:last].tobytes()  # type: ignore[no-any-return]
+            bounds = self._starts[start : stop + 1].tolist()
+            first, last = bounds[0], bounds[-1]
+            if bounds == sorted(bounds) and last <= len(self._letters) + 1:
+                letters = self._letters[first:last].tobytes()
+                return [letters[i - first : j - first - 1] for i, j in pairwise(bounds)]
         raise ValueError(f"{self._label} is damaged: its index of words points outside of it.")
 
 
