@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -184,7 +185,10 @@ class _Words:
         """Return the words that are exactly one token; special tokens are not words."""
         prefix = getattr(self._tokenizer.model, "continuing_subword_prefix", None) or " "
         suffix = getattr(self._tokenizer.model, "end_of_word_suffix", None) or ""
-        tokens = sorted({*self.vocabulary.values()} - self._special - {self._unknown})
+        # Which of several texts a number stands for changes from run to run.
+        times = Counter(self.vocabulary.values())
+        clear = {token for token, n in times.items() if n == 1} | {*self._added}
+        tokens = sorted(clear - self._special - {self._unknown})
         words = {}
         for part in chunks(len(tokens), CHUNK_ROWS):
             alone = [[token] for token in tokens[part]]
