@@ -255,7 +255,7 @@ def _open_plain(path: Path) -> TableSource:
         raise TypeError("it says nothing of its vectors")
     rows = check_index(index, len(vectors))
     check_vectors("vectors", vectors[:1])
-    if len(rows) < len(vectors) or (np.diff(rows) != 1).any():
+    if not np.array_equal(rows, np.arange(len(vectors))):
         # Rows that belong to no word are left out, so that word follows word.
         vectors = vectors[rows]
     source = table_source(list(index), vectors, str(path), path.stem)

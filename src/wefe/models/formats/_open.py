@@ -103,7 +103,8 @@ def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
     # On a GPU it is an array of cupy.
     data = np.asarray(getattr(vectors.data, "get", lambda: vectors.data)())
     places = np.array(list(known.values()), dtype=np.intp)
-    table = RowVectors({word: n for n, word in enumerate(known)}, data, places=places)
+    index = dict(zip(known, range(len(known)), strict=True))
+    table = RowVectors(index, data, places=places)
     opened = TableSource(table, label, str(getattr(vectors, "name", None) or _UNNAMED))
     opened.reading = reading
     if unnamed := len(rows) - len(known):
