@@ -33,14 +33,6 @@ Sink: TypeAlias = Callable[[Sequence[int], Vectors], None]
 #: How the vectors of tokens become one; 'auto' is settled when an encoder is opened.
 Pooling: TypeAlias = Literal["auto", "mean", "first", "cls", "sentence"]
 
-DESCRIPTIONS: dict[Pooling, str] = {
-    "auto": "the SentenceTransformer's own pooling",
-    "mean": "mean over subwords",
-    "first": "first subword",
-    "cls": "first token",
-    "sentence": "mean over the sentence",
-}
-
 
 def within(pooling: Pooling) -> Pooling:
     """Return how a word in a text is pooled: 'auto' takes the mean there."""
@@ -150,9 +142,6 @@ class Encoder:
                 f"{self.label} returns no single vector for a text. A late-interaction model has "
                 "one for each token: choose pooling='mean' for the mean over those of a word."
             ) from error
-
-    def describe(self, layer: int, pooling: Pooling) -> str:
-        return f"layer {layer} of {self.n_layers - 1}, {DESCRIPTIONS[pooling]}"
 
     def _copied(self, tokenizer: Any) -> Any:
         """Return the inner tokenizer without padding and truncation."""

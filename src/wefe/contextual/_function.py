@@ -55,9 +55,6 @@ class FunctionEncoder:
         rate = math.inf if self.rate is None else check_number("rate", self.rate, 0.001)
         self._interval_s, self._next_start = 1 / rate, 0.0
 
-    def describe(self, *_: object) -> str:
-        return "a function of whole texts"
-
     def settings(self, *_: object) -> bytes:
         return json.dumps({"prompt": self.prompt or ""}).encode()
 

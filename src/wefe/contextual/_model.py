@@ -239,11 +239,8 @@ class ContextualModel(WordEmbeddingModel):
         return [shared.at_layer(layer) for layer in chosen]
 
     def __repr__(self) -> str:
-        through = f" through {len(self.templates)} templates" if self.templates else ""
-        after = f" after {shortened(self.prompt)}" if self.prompt else ""
-        how = self._source.encoder.describe(self.layer, self.pooling)
-        words = f"{len(self)} words encoded{through}{after}"
-        return f"<ContextualModel named {self.name!r}, {how}, {words}>"
+        how = f"layer {self.layer} of {self.n_layers - 1}, pooling {self.pooling!r}"
+        return f"<ContextualModel named {self.name!r}, {how}, {len(self)} words encoded>"
 
     def _repr_html_(self) -> str:
         return html_table(repr(self), [])
