@@ -40,7 +40,7 @@ from wefe.explore._projections import (
 )
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._projection import ROUNDING, direct_bias_by_word, indirect_bias
-from wefe.metrics._proximity import neighborhoods, proximity_bias
+from wefe.metrics._proximity import find_neighbors, proximity_bias
 from wefe.models._passes import bare_words, plain_rows, vocabulary_cosines
 from wefe.models._search import directions as directions_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
@@ -384,9 +384,9 @@ def word_page(
     bias_directions(model, directions)  # refuses a model of other dimensions
     form = form_of(model, word, preprocessors)
     k = min(check_positive_int("k", k), len(model.vocab) - 1)
-    axes = directions.subspace, directions.towards, k
-    around = neighborhoods(model, [form], *axes, original)
-    along, beta = around.along[0], around.indirect_bias[0]
+    around = find_neighbors(model, [form], k, original)
+    along = around.along(directions.towards.T)[0]
+    betas_around = around.indirect_bias(directions.subspace[None])[..., 0]
     vector = np.asarray(model.get_vectors([form]))
     projection = pd.Series(directions.cosines(vector)[0], index=list(directions.groups))
     strength = float(direct_bias_by_word(vector, directions.subspace)[0])
@@ -398,7 +398,7 @@ def word_page(
     least = chance(_frequent(before, directions.towards), directions)
     found = places(along, least, directions)
     random = _random_words(model, form, np.random.default_rng(as_seed(random_state)))
-    of_random = neighborhoods(model, random, *axes, original).along
+    of_random = find_neighbors(model, random, k, original).along(directions.towards.T)
     neighbors = pd.DataFrame(
         {
             "rank": np.arange(1, k + 1),
@@ -406,8 +406,8 @@ def word_page(
             "cosine": around.cosines[0],
             "leans_to": [(*directions.labels, None)[place] for place in found],
             "projection": _shown(along, directions),
-            "indirect_bias": beta,
-            "biased": beta > theta,
+            "indirect_bias": betas_around[0],
+            "biased": betas_around[0] > theta,
         }
     )
     known = look_up(before, others if form in before else [], preprocessors, "others")
@@ -426,7 +426,7 @@ def word_page(
         direct_bias=strength,
         percentile=smaller,
         neighbors=neighbors,
-        proximity_bias=float(proximity_bias(around.indirect_bias, theta)[0]),
+        proximity_bias=float(proximity_bias(betas_around, theta)[0]),
         shares=_shares(found, places(of_random, least, directions), directions.labels),
         indirect_bias=pd.Series(betas, index=known.forms, dtype=np.float64),
         map=pd.DataFrame({"word": [bare, *neighbors["neighbor"]], "x": x, "y": y}),

@@ -13,7 +13,6 @@ from ._projection import direct_bias as direct_bias
 from ._projection import group_directions as group_directions
 from ._projection import indirect_bias as indirect_bias
 from ._proximity import GIPE as GIPE
-from ._proximity import Neighborhoods as Neighborhoods
 from ._proximity import NeighborPercentage as NeighborPercentage
 from ._proximity import ProximityBias as ProximityBias
 from ._recovery import RecoveryTest as RecoveryTest

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import compress
 from operator import add
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,9 @@ from wefe.models._search import directions as directions_of
 from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 # Places of edges among the neighbours, and which of them lead to each word: see `_edges`.
 _Edges: TypeAlias = tuple[tuple[npt.NDArray[np.intp], ...], csr_array]
 _Values: TypeAlias = tuple[Vectors, Any]
@@ -49,60 +52,6 @@ _BLOCK_NUMBERS = 1 << 17
 _ONLY_ROUNDING = (
     "only rounding errors lie along the direction; pass the model before mitigation as `original`"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Neighborhoods:
-    """The nearest neighbours of some words, and how each relates to a bias.
-
-    Attributes
-    ----------
-    words : tuple of str
-        The words, as in the vocabulary.
-    rows, names, cosines : ndarray of shape (n_words, k)
-        The neighbours, the nearest first: their rows, the words themselves, and their cosines, in
-        [-1, 1], in the evaluated model.
-    indirect_bias : ndarray of shape (n_words, k)
-        Indirect bias of the word and each neighbour in the model of the directions, as in
-        :func:`indirect_bias`. NaN if that model lacks one of the two, or if it is undefined.
-    along : ndarray of shape (n_words, k, n_groups)
-        Cosine of each neighbour with the direction towards each group, in the model of the
-        directions. NaN if that model lacks the neighbour.
-    n_missing : int
-        Number of distinct words and neighbours that the model of the directions does not know.
-
-    Examples
-    --------
-    >>> from wefe import Query, load_test_model
-    >>> query = Query([["she"], ["he"]], [["nurse"]])
-    >>> result = ProximityBias().run_query(query, load_test_model(), k=3)
-    >>> result.details["neighborhoods"].names.tolist()
-    [['nurses', 'nursing', 'midwife']]
-    """
-
-    words: tuple[str, ...]
-    rows: Rows = field(repr=False)
-    names: npt.NDArray[np.object_] = field(repr=False)
-    cosines: Vectors = field(repr=False)
-    indirect_bias: Vectors = field(repr=False)
-    along: Vectors = field(repr=False)
-    n_missing: int
-
-
-def neighborhoods(
-    model: WordEmbeddingModel,
-    words: Sequence[str],
-    directions: Vectors,
-    towards: Vectors,
-    k: int,
-    original: WordEmbeddingModel | None = None,
-) -> Neighborhoods:
-    """Find the nearest neighbours of words, their indirect bias and the group they lean to.
-
-    Directions of the subspace are orthonormal, and those towards groups have unit length.
-    """
-    near = _search(model, words, k, _check_original("original", original))
-    return near.annotated(directions, towards)
 
 
 def proximity_bias(betas: Vectors, theta: float) -> Vectors:
@@ -163,7 +112,7 @@ class _NeighborMetric(SubspaceMetric):
     p_value_test_type: TestType = "two-sided"
     p_value_iterations: Count = 999
 
-    def _values(self, near: _Near, directions: Vectors, counts: Vectors) -> _Values:
+    def _values(self, near: Neighbors, directions: Vectors, counts: Vectors) -> _Values:
         """Return the values of the words in each case (NaN if unknown), and their weights.
 
         `directions` have shape (n_cases, n_directions, dim), `counts` (n_words, n_cases or 1).
@@ -174,15 +123,15 @@ class _NeighborMetric(SubspaceMetric):
         """Return further entries of the result; `weights` are those of words with a value."""
         return {}
 
-    def _near(self, words: WordSet) -> _Near:
+    def _neighbors(self, words: WordSet) -> Neighbors:
         exclude = forms(self.model, self.exclude)
-        return _search(self.model, words.words, self.k, self.original, exclude)
+        return find_neighbors(self.model, words.words, self.k, self.original, exclude)
 
     @np.errstate(all="ignore")  # vectors without a direction make NaN
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         # Neighbours depend neither on the directions nor on the other words: one search is enough.
         (words,) = attributes
-        near = self._near(words)
+        near = self._neighbors(words)
         groups = [_in_model(part, self.original) for part in targets]
         directions, basis = self._directions(groups)
         near = replace(near, of_words=near.of_words @ basis, units=near.units @ basis)
@@ -196,7 +145,7 @@ class _NeighborMetric(SubspaceMetric):
         return np.concatenate(scores)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        near, counts = self._near(attributes[0]), attributes[0].weights.matrix().T
+        near, counts = self._neighbors(attributes[0]), attributes[0].weights.matrix().T
         groups = [_in_model(part, self.original) for part in targets]
         details, reason = self._subspace(groups)
         if reason is not None:
@@ -205,7 +154,8 @@ class _NeighborMetric(SubspaceMetric):
         towards = np.stack([basis[0], -basis[0]])
         if len(groups) > 2:
             towards = group_directions([part.vectors for part in groups])
-        details["neighborhoods"] = shown = near.annotated(basis, towards)
+        names = [part.name for part in targets]
+        details["neighborhoods"] = near.table(basis, dict(zip(names, towards, strict=True)))
         values, weights = self._values(near, basis[None], counts)
         score = float(_mean_of_known(values, counts * weights)[0])
         there = ~np.isnan(values[:, 0])
@@ -223,16 +173,18 @@ class _NeighborMetric(SubspaceMetric):
         if math.isnan(score):
             reason = _ONLY_ROUNDING if known else f"no word is left: {_listed(left_out)}"
             return self._undefined(reason, details)
-        more = self._more(score, used, [part.name for part in targets])
+        more = self._more(score, used, names)
         measured = self._measured(score, details, word_values=known, **more)
-        return replace(measured, warnings=tuple(self._warnings(shown, left_out)))
+        return replace(measured, warnings=tuple(self._warnings(near, details)))
 
-    def _warnings(self, near: Neighborhoods, left_out: Mapping[str, str]) -> Iterator[str]:
-        if near.n_missing:
-            which = f"{near.n_missing} of {len({*near.words, *near.names.flat})}"
+    def _warnings(self, near: Neighbors, details: Mapping[str, Any]) -> Iterator[str]:
+        unknown = np.isnan(near.units[:, 0])[near.place]
+        missing = {*compress(near.words, np.isnan(near.of_words[:, 0])), *near.names[unknown]}
+        if missing:
+            which = f"{len(missing)} of {len({*near.words, *near.names.flat})}"
             name = (self.original or self.model).name
             yield f"{name} lacks {which} words and neighbours, or their direction"
-        if left_out:
+        if left_out := details["left_out"]:
             which = f"{len(left_out)} of {len(near.words)}"
             yield f"{which} words are left out: {_listed(left_out)}"
 
@@ -248,10 +200,12 @@ class ProximityBias(_NeighborMetric):
 
     The result has 'proximity_bias' (the score) and 'word_values': word -> share of its known
     neighbours whose :func:`indirect_bias` is above `theta`. The score is their mean, in [0, 1], and
-    0 means that no bias was measured. `details` has
-    'subspace', 'pairs', 'neighborhoods' (a :class:`Neighborhoods`) and 'left_out' (word -> why it
-    has no value; fewer than half of its neighbours are known). The score is NaN if there is no
-    direction, no word is left, or the model was opened for some words only.
+    0 means that no bias was measured. `details` has 'subspace', 'pairs', 'left_out' (word -> why it
+    has no value; fewer than half of its neighbours are known) and 'neighborhoods', a table with a
+    row for each word and neighbour, the nearest first: 'word', 'neighbor', 'cosine' (in the
+    measured model), 'indirect_bias', and for each group the cosine of the neighbour with the
+    direction 'towards' it. The score is NaN if there is no direction, no word is left, or the model
+    was opened for some words only.
 
     Parameters
     ----------
@@ -286,7 +240,7 @@ class ProximityBias(_NeighborMetric):
 
     theta: float = DEFAULT_THETA
 
-    def _values(self, near: _Near, directions: Vectors, counts: Vectors) -> _Values:
+    def _values(self, near: Neighbors, directions: Vectors, counts: Vectors) -> _Values:
         return proximity_bias(near.indirect_bias(directions), self.theta), 1.0
 
 
@@ -320,7 +274,7 @@ class GIPE(ProximityBias):
     )
     nan_values = {"gipe": math.nan, "word_values": {}, "weights": {}}  # noqa: RUF012
 
-    def _values(self, near: _Near, directions: Vectors, counts: Vectors) -> _Values:
+    def _values(self, near: Neighbors, directions: Vectors, counts: Vectors) -> _Values:
         betas = near.indirect_bias(directions)
         weights = _gammas(near.edges, betas, self.theta, counts)
         return proximity_bias(betas, self.theta), weights
@@ -367,7 +321,7 @@ class NeighborPercentage(_NeighborMetric):
     no_bias_value = 50.0
     nan_values = {"pmn": math.nan, "word_values": {}, "group_values": {}}  # noqa: RUF012
 
-    def _values(self, near: _Near, directions: Vectors, counts: Vectors) -> _Values:
+    def _values(self, near: Neighbors, directions: Vectors, counts: Vectors) -> _Values:
         along, place = near.units @ directions[:, 0].T, near.place
         sides = along > ROUNDING, along < -ROUNDING, ~np.isnan(along)
         first, second, n_known = (each.take(place, axis=0).sum(axis=1) for each in sides)
@@ -379,10 +333,10 @@ class NeighborPercentage(_NeighborMetric):
     def _more(self, score: float, weights: _ByWord, groups: Sequence[str]) -> dict[str, Any]:
         return {"group_values": dict(zip(groups, [score, 100 - score], strict=True))}
 
-    def _warnings(self, near: Neighborhoods, left_out: Mapping[str, str]) -> Iterator[str]:
-        yield from super()._warnings(near, left_out)
-        n_known = (~np.isnan(near.along[..., 0])).sum()
-        n_rounding = (np.abs(near.along[..., 0]) <= ROUNDING).sum()
+    def _warnings(self, near: Neighbors, details: Mapping[str, Any]) -> Iterator[str]:
+        yield from super()._warnings(near, details)
+        along = near.along(details["subspace"].directions[0])
+        n_known, n_rounding = (~np.isnan(along)).sum(), (np.abs(along) <= ROUNDING).sum()
         if n_known > n_rounding > n_known / 2:
             which = f"of {n_rounding} of {n_known} neighbours"
             yield f"{which} {_ONLY_ROUNDING}; they count in equal parts for all groups"
@@ -411,11 +365,11 @@ def _in_model(part: WordSet, original: WordEmbeddingModel | None) -> WordSet:
 
 
 @dataclass(frozen=True)
-class _Near:
+class Neighbors:
     """Words, their neighbours, and unit vectors in the model of the directions."""
 
-    #: As in :class:`Neighborhoods`.
     words: tuple[str, ...]
+    #: Neighbours of each word, the nearest first: rows, words, and cosines in the evaluated model.
     rows: Rows
     names: npt.NDArray[np.object_]
     cosines: Vectors
@@ -431,6 +385,7 @@ class _Near:
     def edges(self) -> _Edges:
         return _edges(self.words, self.names)
 
+    @np.errstate(all="ignore")  # vectors without a direction make NaN
     def indirect_bias(self, directions: Vectors) -> Vectors:
         """Indirect bias of words and neighbours for directions (n_cases, n_directions, dim).
 
@@ -445,25 +400,31 @@ class _Near:
         cosines, of_units = self.in_space[..., None], second.take(self.place, axis=0)
         return share_lost(cosines, cosines - both, first[:, None], of_units)
 
-    @np.errstate(all="ignore")  # vectors without a direction make NaN
-    def annotated(self, basis: Vectors, towards: Vectors) -> Neighborhoods:
-        along = (self.units @ towards.T)[self.place]
-        words = compress(self.words, np.isnan(self.of_words[:, 0]))
-        return Neighborhoods(
-            *(self.words, self.rows, self.names, self.cosines),
-            self.indirect_bias(basis[None])[..., 0],
-            along,
-            len({*words, *self.names[np.isnan(along[..., 0])]}),
-        )
+    @np.errstate(all="ignore")
+    def along(self, direction: Vectors) -> Vectors:
+        """Cosines of the neighbours with a unit vector: (n_words, k)."""
+        return np.asarray((self.units @ direction)[self.place])
+
+    def table(self, basis: Vectors, towards: Mapping[str, Vectors]) -> pd.DataFrame:
+        import pandas as pd
+
+        columns = {
+            "word": np.repeat(self.words, self.place.shape[1]),
+            "neighbor": self.names,
+            "cosine": self.cosines,
+            "indirect_bias": self.indirect_bias(basis[None]),
+            **{f"towards {group}": self.along(own) for group, own in towards.items()},
+        }
+        return pd.DataFrame({name: np.ravel(column) for name, column in columns.items()})
 
 
-def _search(
+def find_neighbors(
     model: WordEmbeddingModel,
     words: Sequence[str],
     k: int,
     original: WordEmbeddingModel | None,
     exclude: Sequence[str] = (),
-) -> _Near:
+) -> Neighbors:
     table, row_of, space = model.whole_table("neighborhoods"), model.vocab, original or model
     nobodys = [[row_of[each] for each in {word, *exclude} if each in row_of] for word in words]
     rows, cosines = search(table, model.get_vectors(words), min(k, len(table)), nobodys)
@@ -481,7 +442,7 @@ def _search(
         pairs = zip(place, of_words, strict=True)
         in_space = np.stack([units[of_word] @ word for of_word, word in pairs])
     named = np.array(names, dtype=object)[place]
-    return _Near(tuple(words), rows, named, cosines, in_space, of_words, units, place)
+    return Neighbors(tuple(words), rows, named, cosines, in_space, of_words, units, place)
 
 
 def _units(space: WordEmbeddingModel, words: Sequence[str], known: Container[str]) -> Vectors:
