@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_array, found, progress_bar
+from wefe._checks import as_seed, check_array, found, progress_bar
 from wefe._wordset import Vectors, WordSet, n_cases_of
 from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, distinct_sizes
@@ -294,10 +294,8 @@ def _word_matrix(result: MetricResult, matrix: Vectors) -> pd.DataFrame:
 def _seeds(random_state: int | np.random.Generator | None, n_iterations: int) -> Any:
     if isinstance(random_state, int) and n_iterations == 1:
         return [random_state]
-    if isinstance(random_state, np.random.Generator):
-        return random_state.integers(2**32, size=n_iterations).tolist()
     # None draws fresh entropy; scikit-learn would take NumPy's global generator instead.
-    return np.random.SeedSequence(random_state).generate_state(n_iterations).tolist()
+    return np.random.SeedSequence(as_seed(random_state)).generate_state(n_iterations).tolist()
 
 
 def _make_classifier(estimator: Any, params: Mapping[str, Any] | None, seed: int) -> Any:
