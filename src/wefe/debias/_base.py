@@ -255,14 +255,14 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         words = {name: given.get(name) for name in known if name in self._from_criterion}
         for name in [name for name, value in words.items() if checked and value is None]:
             words[name] = getattr(checked, self._from_criterion[name])
-        self._require(words, *required)
+        self._require(**{name: words[name] for name in required})
         return words
 
     def _known(self) -> list[str]:
         return [*inspect.signature(self.fit).parameters][1:-1]
 
-    def _require(self, words: Mapping[str, Any], *parameters: str) -> None:
-        missing = [name for name in parameters if words[name] is None or words[name] == {}]
+    def _require(self, **words: Any) -> None:
+        missing = [name for name, value in words.items() if value is None or value == {}]
         if missing:
             raise TypeError(
                 f"{type(self).__name__}.fit needs {' and '.join(missing)}, or a criterion "

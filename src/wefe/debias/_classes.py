@@ -120,7 +120,7 @@ def learned_classes(
 ) -> WordClasses:
     """Return the classes to learn from: those given, or those of definitional sets."""
     if words_by_class is None:
-        method._require({"definitional_sets": definitional_sets}, "definitional_sets")
+        method._require(definitional_sets=definitional_sets)
         sets = method._check_sets_size(definitional_sets, "definitional", None)
         # Names are those of the sets of a criterion, not of other sets.
         own = criterion is not None and definitional_sets is criterion.definitional_sets

@@ -28,7 +28,6 @@ from wefe.debias._projection import (
     orthonormal,
     principal_components,
 )
-from wefe.embeddings import definitional_vectors
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -110,13 +109,12 @@ def class_directions(
             "definitional_sets."
         )
     if not (representatives if method.direction == "pair" else words_by_class):
-        method._require({"definitional_sets": sets}, "definitional_sets")
+        method._require(definitional_sets=sets)
         sets = method._check_sets_size(sets, "definitional", None)
     if method.direction == "pca":
-        complete = definitional_vectors(model, sets, "definitional_sets")
-        pca = method._identify_bias_subspace([part.vectors for part in complete], method.verbose)
-        rank = getattr(method, "n_components", None) or max(map(len, complete)) - 1
-        return np.asarray(pca.components_[:rank])
+        method._fit_subspace(model, sets, None)
+        rank = getattr(method, "n_components", None) or max(map(len, sets)) - 1
+        return np.asarray(method.bias_subspace_[:rank])
     if method.direction == "pair":
         (words,) = method._check_sets_size([representatives or sets[0]], "representatives", None)
         classes: Any = {word: [word] for word in words}

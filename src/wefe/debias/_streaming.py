@@ -120,14 +120,13 @@ def _opened(
     """Open a file as a model without reading it into memory; check that `path` can be written."""
     format_of(Path(path), None)
     check_writable(path)
-    if isinstance(source, WordEmbeddingModel):
-        vocab_prefix = source.vocab_prefix if vocab_prefix is None else vocab_prefix
-    elif Path(source).is_fifo():
+    if not isinstance(source, WordEmbeddingModel) and Path(source).is_fifo():
         raise ValueError(
             f"{source} is a pipe, which can be read only once, but debiasing reads its source "
             "several times. Write it to a file first; you need not unpack it."
         )
     opened = open_vectors(source, Reading(trust_pickle=trust_pickle, progress=progress))
+    vocab_prefix = opened.vocab_prefix if vocab_prefix is None else vocab_prefix
     if opened.table is not None:
         yield WordEmbeddingModel(opened.table, opened.name, vocab_prefix)
         return

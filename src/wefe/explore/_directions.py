@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from wefe._checks import check_sequence, check_text, logger, nearest
 from wefe.datasets import Criterion, load_criterion
+from wefe.debias._projection import orthonormal
 from wefe.embeddings import definitional_vectors, forms_found
 from wefe.metrics._geometry import Vectors, unit_rows
-from wefe.metrics._projection import RANK_TOLERANCE, ROUNDING, bias_subspace, group_directions
+from wefe.metrics._projection import ROUNDING, bias_subspace, group_directions
 from wefe.models._passes import Rows, bare_words, forms
 from wefe.models._search import directions
 from wefe.models._types import FloatArray
@@ -288,10 +289,7 @@ def bias_directions(
     vectors = [part.vectors[np.array(part.first_row, int)] for part in complete]
     groups = list(np.stack(vectors, axis=1))
     towards = group_directions(groups)
-    subspace = towards[:1]
-    if len(groups) > 2:
-        _, singular, axes = np.linalg.svd(towards, full_matrices=False)
-        subspace = axes[singular > RANK_TOLERANCE * singular[0]]
+    subspace = towards[:1] if len(groups) == 2 else orthonormal(towards)
     kept = {part.name for part in complete}
     sets = [words for i, words in enumerate(sets) if f"definitional_sets[{i}]" in kept]
     return BiasDirections(
