@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 
 from wefe._checks import check_choice
 from wefe._visible import count
-from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._reading import (
     Reading,
     as_list,
@@ -247,11 +246,7 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     labels = {word: wrap(shortened(word)) for word in words}
     if len(models) == 1:
         for page in given:
-            side = (
-                page.leans_to
-                if page.leans_to == NO_CLEAR_DIRECTION
-                else f"leans to {page.leans_to}"
-            )
+            side = "leans to " * (page.leans_to in groups) + page.leans_to
             labels[page.word] += f'<br><span style="font-size:10px">{wrap(side, 24)}</span>'
     rows = Rows(words, labels, len(groups))
     figure, places = grid(models if len(models) > 1 else [""], rows.height, 54, abreast=2)

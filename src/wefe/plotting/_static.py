@@ -19,7 +19,7 @@ from wefe._checks import check_choice, check_sequence, import_library
 from wefe._files import atomic_file
 from wefe.plotting._bars import best_first
 from wefe.plotting._lines import robustness_of
-from wefe.plotting._negative_sentiment import read_spreads
+from wefe.plotting._negative_sentiment import joint_shares, read_spreads
 from wefe.plotting._reading import Reading, check_table, parts_of
 from wefe.plotting._style import INK, LIGHT, PALETTE, shorten
 
@@ -236,7 +236,7 @@ def _sentiment(results_of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[st
             own.plot.bar(ax=axes, color=PALETTE[0], xlabel="")
             axes.axhline(spread.uniform, color=INK, linewidth=0.8, linestyle="--")
             axes.set_title(f"{model}\nRNSB = {spread.score:.3g}")
-            tables[model] = pd.DataFrame(np.outer(own, own), own.index, own.index)
+            tables[model] = joint_shares(of_models[model])
         figure.supylabel("Share of negative sentiment")
         yield f"negative sentiment {title}", figure
         highest = max(float(own.max()) for own in shares) ** 2 or 1.0
