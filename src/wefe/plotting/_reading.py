@@ -127,11 +127,10 @@ class Reading:
         is_tidy = isinstance(results, pd.DataFrame) and {"query_name", "score"} <= {*results}
         matrix: Any = scores_matrix(results) if is_tidy else results  # type: ignore[arg-type]
         table = check_table("results", matrix, "run_queries", "models", "queries")
-        cells = pd.MultiIndex.from_product(table.axes, names=["model", "query"])
         if not is_tidy:
-            known = pd.DataFrame({"score": table.to_numpy().ravel()}, index=cells)
-            return cls._of_matrix(matrix, known)
+            return cls._of_matrix(table, str(matrix.columns.name or ""))
         scores: Any = results
+        cells = pd.MultiIndex.from_product(table.axes)
         known = scores.set_index(["model_name", "query_name"]).reindex(cells)
         if scores["no_bias_value"].nunique(dropna=False) > 1:
             known["no_bias_value"] = math.nan
@@ -139,25 +138,25 @@ class Reading:
         return cls._complete(known, str(metric), query_set)
 
     @classmethod
-    def _of_matrix(cls, matrix: pd.DataFrame, scores: pd.DataFrame) -> Reading:
-        headings = [HEADING.fullmatch(str(name)) for name in matrix.columns]
-        found = list(filter(None, headings))
-        # Several aggregates are columns of their own; a single one sums up the others.
-        aggregate = headings[-1] if len(found) == 1 else None
-        labels = {match["label"] for match in found}
-        metric = str(matrix.columns.name or (labels.pop() if len(labels) == 1 else ""))
-        known = metric_of_label(metric) if aggregate or not found else None
-        scores["no_bias_value"] = known.no_bias_value if known else math.nan
-        if not aggregate:
-            return cls._complete(scores, metric)
-        n_common = int(matrix.iloc[:, :-1].notna().all().sum())
-        is_last = scores.index.isin([str(matrix.columns[-1])], level="query")
-        best: Any = best_of_heading(str(matrix.columns[-1]), n_common)
-        no_bias = best if isinstance(best, int | float) else math.nan
-        scores["no_bias_value"] = np.where(is_last, no_bias, scores["no_bias_value"])
+    def _of_matrix(cls, table: pd.DataFrame, metric: str) -> Reading:
+        names: list[Any] = [*table]
+        headings = {name: match for name in names if (match := HEADING.fullmatch(name))}
+        labels = {match["label"] for match in headings.values()}
+        metric = metric or (labels.pop() if len(labels) == 1 else "")
+        known = metric_of_label(metric)
+        n_common = int(table.drop(columns=[*headings]).notna().all().sum())
+        no_bias: Any = dict.fromkeys(names, known.no_bias_value if known else math.nan)
+        no_bias |= {name: best_of_heading(name, n_common) for name in headings}
+        stacked: Any = table.stack(future_stack=True)
+        scores = stacked.to_frame("score")
+        query = scores.index.get_level_values(1)
+        scores["no_bias_value"] = query.map(no_bias).astype(np.float64)
         reason = "there is no query that every model could answer"
-        scores["nan_reason"] = pd.Series(reason, scores.index).where(is_last)
-        return cls._complete(scores, metric, aggregate["set"], aggregate["way"])
+        scores["nan_reason"] = pd.Series(reason, scores.index).where(query.isin([*headings]))
+        # A single aggregate sums up the other columns.
+        is_single = [*headings] == names[-1:]
+        parts = headings.popitem()[1].groupdict() if is_single else {"set": "", "way": ""}
+        return cls._complete(scores, metric, parts["set"], parts["way"])
 
     @classmethod
     def _complete(
