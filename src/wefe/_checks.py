@@ -43,6 +43,11 @@ def nearest(value: object, choices: Collection[str]) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
+def plain_name(name: str) -> str:
+    """Return a name without case and punctuation."""
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     """Return `value` if it is one of `choices`."""
     if isinstance(value, str) and value in choices:

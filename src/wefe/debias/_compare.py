@@ -18,6 +18,7 @@ from wefe._checks import (
     check_known,
     check_positive_int,
     logger,
+    plain_name,
 )
 from wefe._same_words import on_same_words
 from wefe._visible import by_name, draw, unique_labels
@@ -84,7 +85,7 @@ def get_debias_method(name: str) -> type[BaseDebias]:
     LEACE(svd_tol=0.02)
     """
     known = {method.__name__.lower(): method for method in list_debias_methods()}
-    plain = re.sub("[^a-z0-9]", "", str(name).lower())
+    plain = plain_name(str(name))
     if plain not in known:
         check_choice("method", name, [debias_method_name(method) for method in known.values()])
     return known[plain]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TypeAlias, TypeVar
 
-from wefe._checks import check_choice, check_sequence, found
+from wefe._checks import check_choice, check_sequence, found, plain_name
 from wefe.metrics._base import BaseMetric
 
 _OF_ENCODERS = ("seat", "ceat")
@@ -40,15 +40,15 @@ def register(metric: MetricClass) -> MetricClass:
     >>> register(ECT) is ECT is get_metric("ect")  # what @register above the class does
     True
     """
-    names = {_plain(metric.__name__), _plain(metric.metric_short_name)}
+    names = {plain_name(metric.__name__), plain_name(metric.metric_short_name)}
     for name, known in _registry.items():
         same = (known.__module__, known.__qualname__) == (metric.__module__, metric.__qualname__)
-        if not same and names & {name, _plain(known.metric_short_name)}:
+        if not same and names & {name, plain_name(known.metric_short_name)}:
             raise ValueError(
                 f"{known.__name__} ({known.metric_short_name}) is already registered; give "
                 f"{metric.__name__} another name and short name."
             )
-    _registry[_plain(metric.__name__)] = metric
+    _registry[plain_name(metric.__name__)] = metric
     return metric
 
 
@@ -104,11 +104,11 @@ def get_metric(name: str) -> type[BaseMetric]:
     >>> get_metric("direct-bias")
     <class 'wefe.metrics._projection.DirectBias'>
     """
-    plain = _plain(str(name))
+    plain = plain_name(str(name))
     if plain in _OF_ENCODERS:
         # They need an encoder, so they are not among those that any model can be asked.
         return getattr(import_module("wefe.contextual"), plain.upper())  # type: ignore[no-any-return]
-    known = {_plain(metric.metric_short_name): metric for metric in list_metrics()} | _registry
+    known = {plain_name(metric.metric_short_name): metric for metric in list_metrics()} | _registry
     if plain not in known:
         plain = _ALSO_CALLED.get(plain, plain)
     if plain not in known:
@@ -124,7 +124,7 @@ def metric_names() -> dict[str, type[BaseMetric]]:
 
 def metric_name(text: str) -> str:
     """Return the name of a metric in :func:`metric_names` for any name by which it is found."""
-    if _plain(text) == "weates":
+    if plain_name(text) == "weates":
         return "weat-es"
     kind = get_metric(text)
     return next(name for name, each in metric_names().items() if each is kind)
@@ -132,7 +132,7 @@ def metric_name(text: str) -> str:
 
 def as_metric(metric: object) -> BaseMetric:
     if isinstance(metric, str):
-        own: Any = {"return_effect_size": True} if _plain(metric) == "weates" else {}
+        own: Any = {"return_effect_size": True} if plain_name(metric) == "weates" else {}
         return get_metric(metric)(**own)
     if isinstance(metric, BaseMetric):
         return metric
@@ -148,7 +148,3 @@ def as_metrics(
     """Return instances of one metric, or of several."""
     one = isinstance(metrics, str | type | BaseMetric)
     return list(map(as_one, [metrics] if one else check_sequence("metrics", metrics)))
-
-
-def _plain(name: str) -> str:
-    return "".join(letter for letter in name.lower() if letter.isalnum())

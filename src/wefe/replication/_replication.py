@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_choice
+from wefe._checks import check_choice, plain_name
 from wefe._files import atomic_file
 from wefe._visible import as_csv, count, visible, visible_data
 from wefe.datasets import load_query_set
@@ -24,7 +24,6 @@ from wefe.models import WordEmbeddingModel, load_test_model
 from wefe.quality import load_benchmark
 from wefe.study import Study, StudyResults, study_file
 from wefe.study._declaration import papers
-from wefe.study._schema import plain_name
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from wefe._checks import check_number, check_share, found
+from wefe._checks import check_number, check_share, found, plain_name
 from wefe._output import as_markdown
 from wefe._visible import escape_markdown
 from wefe.study._diff import (
@@ -25,7 +25,7 @@ from wefe.study._diff import (
 )
 from wefe.study._plan import Plan
 from wefe.study._results import StudyResults
-from wefe.study._schema import no_such, plain_name, shown
+from wefe.study._schema import no_such, shown
 
 #: An increase below this is rounding of vectors of 32 bits, and passes.
 ROUNDING = 1e-6

@@ -117,10 +117,6 @@ def check_title(name: str) -> str:
 Name: TypeAlias = Annotated[str, AfterValidator(check_title)]
 
 
-def plain_name(text: str) -> str:
-    return "".join(letter for letter in text.lower() if letter.isalnum())
-
-
 def no_such(name: str, known: Collection[str], what: str) -> str:
     """Return a message that a name is unknown, with the nearest name and all names."""
     return f"{name!r} is {what}.{nearest(name, known)} Known: {', '.join(map(repr, known))}"
