@@ -111,30 +111,27 @@ def check_number(name: str, value: object, at_least: float = -math.inf) -> float
     raise _refusal(name, value, f"a finite number{bound}", _is_real(value))
 
 
-def check_array(
-    name: str, values: object, shape: str = "", *, missing: bool = False, whole: bool = False
-) -> npt.NDArray[Any]:
-    """Return finite numbers as float64, or with `whole` integers as int64.
+def check_array(name: str, values: object, shape: str) -> npt.NDArray[np.float64]:
+    """Return finite numbers as float64.
 
     `shape` is written as in the docstrings, for example '(dim,) or (n_words, dim)'. Only the number
-    of axes is checked, and that no axis is empty. With `missing`, NaN is allowed.
+    of axes is checked, and that no axis is empty.
     """
-    kind = ("integers" if whole else "real numbers") + (f" of shape {shape}" if shape else "")
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in ("iu" if whole else "iuf"):
+        if array.dtype.kind not in "iuf":
             raise TypeError
-        array = array.astype(np.int64 if whole else np.float64, copy=False)
+        array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name} must be an array of {kind}; got {found(values)}.") from None
-    if shape and (0 in array.shape or array.ndim not in _numbers_of_axes(shape)):
+        wanted = f"an array of real numbers of shape {shape}"
+        raise TypeError(f"{name} must be {wanted}; got {found(values)}.") from None
+    if 0 in array.shape or array.ndim not in _numbers_of_axes(shape):
         raise ValueError(
             f"{name} must have shape {shape}, with at least one number; got {array.shape}."
         )
-    bad = np.isinf(array) if missing else ~np.isfinite(array)
+    bad = ~np.isfinite(array)
     if bad.any():
-        row = np.argwhere(np.atleast_1d(bad))[0, 0]
-        raise ValueError(f"{name}: row {row} holds {'' if missing else 'NaN or '}infinity.")
+        raise ValueError(f"{name}: row {np.argwhere(bad)[0, 0]} holds NaN or infinity.")
     return array
 
 

@@ -348,7 +348,8 @@ def leace_map(
     >>> print(f"{abs(erased[:2].mean(axis=0) - erased[2:].mean(axis=0)).max():.6f}")
     0.000000
     """
-    wide, concept = check_array("x", x, "(n_words, dim)"), check_array("z", z)
+    wide = check_array("x", x, "(n_words, dim)")
+    concept = check_array("z", z, "(n_words,) or (n_words, n_classes)")
     concept = concept.reshape(len(concept), -1)
     check_choice("method", method, ("leace", "orth"))
     mean = wide.mean(axis=0)

@@ -225,7 +225,7 @@ def neighbor_test(
         raise ValueError(
             f"bias must hold a number for each of the {len(array)} vectors; got {len(numbers)}."
         )
-    chosen = check_array("rows", rows, "(n_rows,)", whole=True)
+    chosen = check_array("rows", rows, "(n_rows,)").astype(int)
     if not 0 <= chosen.min() <= chosen.max() < len(array):
         got = f"{chosen.min()} to {chosen.max()}"
         raise ValueError(f"rows must be from 0 to {len(array) - 1}, the last vector; got {got}.")

@@ -524,7 +524,7 @@ def scale_with(
 ) -> Scale:
     low, high = scale.value_range
     if value_range is not None:
-        low, high = check_array("value_range", value_range).tolist()
+        low, high = check_array("value_range", value_range, "(2,)").tolist()
     no_bias = scale.no_bias_value if no_bias_value is None else float(no_bias_value)
     if not low <= no_bias <= high or low == high:
         raise ValueError(
