@@ -179,13 +179,7 @@ def test_cases_without_a_score_are_nan():
     assert np.isnan(RIPA()._scores([A, A], [X])).all()
 
 
-def test_cases_of_rnsb_without_a_score_are_nan():
-    lacking = X._weighted(Weights([[1] * 8, [0] * 8, [2] * 8]))
-    assert np.isnan(RNSB(holdout=False)._scores([A, B], [lacking, Y])).tolist() == [0, 1, 0]
-    targets = [A._weighted(Weights(np.eye(7)[:2])), B]
-    lacking = X._weighted(Weights([[0] * 8, [1] * 8]))
-    assert np.isnan(RNSB(holdout=False)._scores(targets, [lacking, Y])).tolist() == [1, 0]
-    # Probabilities that are all zero.
+def test_rnsb_of_probabilities_that_are_all_zero_is_nan():
     far = set_of("far", 1e6 * X.vectors[:3])
     assert np.isnan(RNSB(holdout=False)._scores([far, far], [X, Y])).all()
 

@@ -16,6 +16,7 @@ from wefe._checks import logger
 from wefe._wordset import Vectors
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._geometry import Numbers, row_products
+from wefe.models._tables import chunks
 
 # Length of the gradient at which a fit ends. The penalty alone has a curvature of 1, so that the
 # optimum is no farther away than this.
@@ -44,9 +45,8 @@ def fit_cases(
     signs: npt.ArrayLike,
     weights_of: Callable[[slice], Vectors],
     n_cases: int,
-    output: Callable[[Vectors], Vectors] = np.asarray,
 ) -> Vectors:
-    """Fit a logistic regression in each case; return the coefficients, or `output` of them.
+    """Fit a logistic regression in each case, and return the coefficients.
 
     As in liblinear, with C=1 and a penalised intercept, they minimise |w|^2 / 2 + sum_i weight_i
     log(1 + exp(-sign_i x_i w)), by Newton's method with preconditioned conjugate gradients.
@@ -75,12 +75,11 @@ def fit_cases(
         start, _ = _newton(single, single, once, start, factor)
 
         def fit(cases: slice) -> Vectors:
-            coefficients = _fit_batch(data, weights_of(cases), start, factor)
-            return output(coefficients if basis is None else coefficients @ basis)
+            return _fit_batch(data, weights_of(cases), start, factor)
 
         size = max(1, min(_BATCH_CASES, _BATCH_NUMBERS // len(data)))
-        batches = [slice(i, min(i + size, n_cases)) for i in range(0, n_cases, size)]
-        return np.concatenate(list(pool.map(fit, batches)))
+        coefficients = np.concatenate(list(pool.map(fit, chunks(n_cases, size))))
+        return coefficients if basis is None else coefficients @ basis
 
 
 def sigmoid(values: Vectors) -> Vectors:

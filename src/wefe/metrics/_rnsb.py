@@ -166,8 +166,10 @@ class RNSB(BaseMetric):
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         if not self._is_default or self.holdout:
             return super()._scores(targets, attributes)
+        data, weights = _training_data(attributes), partial(_weights, attributes)
+        coefficients = fit_cases(*data, weights, n_cases_of(attributes))
         vectors = np.concatenate([part.vectors for part in targets])
-        return _divergence(probabilities_by_case(vectors, attributes), _weights(targets))
+        return _divergence(_negative_probabilities(coefficients, vectors), _weights(targets))
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         words = [(part.name, word) for part in targets for word in part.words]
@@ -349,16 +351,6 @@ def _accuracies(correct: _Mask, rows: _Mask) -> list[float]:
 
 def _negative_probabilities(coefficients: Vectors, vectors: Vectors) -> Vectors:
     return sigmoid(-coefficients @ with_intercept(vectors).T)
-
-
-def probabilities_by_case(vectors: Vectors, attributes: Sequence[WordSet]) -> Vectors:
-    """Negative sentiment of words in each case: (n_cases, n_words); NaN if a class is empty."""
-    data, n_cases = _training_data(attributes), n_cases_of(attributes)
-    output = partial(_negative_probabilities, vectors=vectors)
-    result = fit_cases(*data, partial(_weights, attributes), n_cases, output)
-    empty = np.minimum(*(part.total for part in attributes)) == 0
-    result[np.broadcast_to(empty, n_cases)] = math.nan
-    return result
 
 
 def _weights(sets: Sequence[WordSet], cases: slice = slice(None)) -> Vectors:
