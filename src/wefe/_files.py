@@ -23,6 +23,12 @@ def read_text(path: Path) -> str:
         raise ValueError(f"{path} is not text in UTF-8: {error}.") from error
 
 
+def text_lines(text: str) -> list[str]:
+    """Return the lines of a text that are not blank."""
+    # splitlines would also split at other characters that texts may contain.
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
 def read_json(path: Path, kind: type[T]) -> T:
     """Read a JSON file whose content is of a kind; a ValueError says where it is not."""
     from pydantic import TypeAdapter, ValidationError  # slow to import

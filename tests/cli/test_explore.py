@@ -53,7 +53,7 @@ def test_pages_of_words_are_those_of_python(packaged_model, wefe, pages):
 
 
 def test_after_a_mitigation_the_directions_are_those_of_the_original(
-    packaged_model, pages, tmp_path
+    packaged_model, wefe, pages, tmp_path
 ):
     criterion = load_criterion("gender", offline=True)
     after = HardDebias().fit(packaged_model, criterion=criterion).transform(load("demo"), copy=True)
@@ -66,6 +66,7 @@ def test_after_a_mitigation_the_directions_are_those_of_the_original(
     # The word was neutralised, its neighbours are the same.
     assert abs(found["projection"]["female"]) < 1e-6
     assert shares["female"] > 0.4
+    assert "use --original" in wefe(*call).stderr
 
 
 def test_models_stand_side_by_side_on_one_page(packaged_model, wefe, tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wefe._checks import check_known
-from wefe._files import check_writable
+from wefe._files import check_writable, read_text, text_lines
 from wefe._output import as_text, tell
 from wefe.cli import _options as opt
 from wefe.contextual import load_encoder
@@ -94,8 +94,8 @@ def debias(
         written = debias_encoder(mitigation, opened, out, criterion=words, **fit_params)
         print(f"{out}: {written.name}; see its README.md for what was measured")
         return
-    changed = None if target is None else opt.read_lines(target)
-    kept = opt.read_lines(Path(ignore)) if ignore and ignore != "none" else []
+    changed = None if target is None else text_lines(read_text(target))
+    kept = text_lines(read_text(Path(ignore))) if ignore and ignore != "none" else []
     format_of(out, None)
     check_writable(out)
     words = open_criterion(criterion, offline)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from wefe._checks import logger
+from wefe._files import read_text, text_lines
 from wefe._output import Format, as_text, tell, write
 from wefe._visible import unique_labels, visible
 from wefe.cli import _options as opt
@@ -95,6 +97,9 @@ def explore(
     reading: dict[str, Any] = {"vocab_prefix": vocab_prefix, "trust_pickle": trust_pickle}
     models = _open(model, **reading)
     before = None if original is None else load(original, **reading)
+    for each in models if before is None else ():
+        if each.name.endswith("_debiased"):
+            logger.warning("%s: use --original to see how much bias is left.", each.name)
     of_word: dict[str, Any] = {"others": [*dict.fromkeys(with_)], "original": before}
     forms = opt.preprocessors(lowercase)
     directions = {}
@@ -148,7 +153,7 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
 def _word_list(text: str) -> tuple[str, list[str]]:
     name, source = opt.split_name(text)
     if opt.is_there(source):
-        return name or Path(source).stem, opt.read_lines(Path(source))
+        return name or Path(source).stem, text_lines(read_text(Path(source)))
     if "," not in source:
         raise FileNotFoundError(
             f"--words {text}: there is no such file. To list words, separate them by commas; for a "

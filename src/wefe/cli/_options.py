@@ -74,7 +74,7 @@ import typer
 from typer.core import TyperCommand
 
 from wefe._checks import logger
-from wefe._files import check_writable, read_text
+from wefe._files import check_writable
 from wefe._visible import one_line
 from wefe.datasets._queries import QUERY_SETS
 from wefe.metrics._registry import metric_name, metric_names
@@ -386,8 +386,3 @@ def end(failures: Mapping[str, str]) -> None:
         logger.error("%s: %s", name, reason)
     if failures:
         raise typer.Exit(1)
-
-
-def read_lines(path: Path) -> list[str]:
-    # Not splitlines, which splits at further characters that words may contain.
-    return [line.strip() for line in read_text(path).split("\n") if line.strip()]

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from wefe import datasets
 from wefe._checks import check_known, logger
-from wefe._files import read_text
+from wefe._files import read_text, text_lines
 from wefe.datasets import list_criteria
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
@@ -265,8 +265,8 @@ class RetrievalEntry(Part):
             groups = check_groups(load_resume_names() if names is None else names)
         return {
             **self.model_dump(include={"neutral", "k", "n_bootstrap"}),
-            "queries": self._read("queries", base, _lines),
-            "templates": self._read("documents", base, _lines),
+            "queries": self._read("queries", base, text_lines),
+            "templates": self._read("documents", base, text_lines),
             # Pairs, because the order of the groups matters.
             "names": [[group, [*own]] for group, own in groups.items()],
             "relevance": self._read("relevance", base, _numbers),
@@ -285,13 +285,8 @@ class RetrievalEntry(Part):
                 raise ValueError(f"{value} cannot be read: {error}.") from error
 
 
-def _lines(text: str) -> list[str]:
-    # splitlines would also split at other characters that texts may contain.
-    return [line.strip() for line in text.split("\n") if line.strip()]
-
-
 def _numbers(text: str) -> list[list[float]]:
-    return [[float(cell) for cell in line.split(",")] for line in _lines(text)]
+    return [[float(cell) for cell in line.split(",")] for line in text_lines(text)]
 
 
 class ExternalEntry(Part):
