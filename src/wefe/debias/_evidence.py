@@ -44,7 +44,6 @@ FREQUENT = 50_000
 # Numbers of a block: some MB in float64.
 _BLOCK_NUMBERS = 1 << 20
 
-
 COLUMNS = (
     *("aspect", "measure", "subject", "model", "before", "after", "change"),
     *("before_se", "after_se", "change_se", "better", "best_value", "n", "note"),
@@ -405,7 +404,7 @@ def residual_rows(
     subjects = subjects if len(subjects) > 2 else [criterion.name]
     notes: list[str] = []
     specific = {*criterion.specific_words, *criterion.representatives}
-    vocabulary = common.usable(plain_words(common, specific, notes))
+    vocabulary = plain_words(common, specific, notes)
     per_side = min(n_words, len(vocabulary) // 4)
     stand_for = _numbers(common, criterion.representatives)
     lost = [*itertools.compress(criterion.representatives, stand_for < 0)]
@@ -483,7 +482,7 @@ def _agreement(bias: Numbers, column: Numbers, kept: Rows) -> float:
 
 
 def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str]) -> Rows:
-    """Return the numbers of frequent plain words; add remarks to `notes`."""
+    """Return the numbers of frequent plain words with a direction; add remarks to `notes`."""
     model = common.models[0]
     last = model.vocab[common.words[min(FREQUENT, len(common)) - 1]]
     rows, lower = plain_rows(model, last + 1)
@@ -491,4 +490,4 @@ def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str])
         notes.append("words of any case, because the vocabulary has hardly any in lower case")
     unwanted = set(forms(model, left_out_words))
     numbers = common.find(form for form in model.table.words_at(rows) if form not in unwanted)
-    return numbers[numbers >= 0]
+    return common.usable(numbers[numbers >= 0])

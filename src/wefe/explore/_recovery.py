@@ -177,7 +177,7 @@ def _neutral_words(
     if n_lost := len(models[0].vocab) - len(common):
         notes.append(f"{n_lost:,} words of {models[0].name} are not in {models[-1].name}")
     own = every_form([*criterion.specific_words, *criterion.representatives], preprocessors)
-    return common, common.usable(plain_words(common, set(own), notes)), notes
+    return common, plain_words(common, set(own), notes), notes
 
 
 def _axes(
