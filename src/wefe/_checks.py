@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import math
 import re
@@ -125,7 +124,8 @@ def check_array(name: str, values: object, shape: str) -> npt.NDArray[np.float64
     except (TypeError, ValueError, OverflowError):
         wanted = f"an array of real numbers of shape {shape}"
         raise TypeError(f"{name} must be {wanted}; got {found(values)}.") from None
-    if 0 in array.shape or array.ndim not in _numbers_of_axes(shape):
+    numbers_of_axes = {len(re.findall(r"\w+", each)) for each in shape.split(" or ")}
+    if 0 in array.shape or array.ndim not in numbers_of_axes:
         raise ValueError(
             f"{name} must have shape {shape}, with at least one number; got {array.shape}."
         )
@@ -133,11 +133,6 @@ def check_array(name: str, values: object, shape: str) -> npt.NDArray[np.float64
     if bad.any():
         raise ValueError(f"{name}: row {np.argwhere(bad)[0, 0]} holds NaN or infinity.")
     return array
-
-
-@functools.cache
-def _numbers_of_axes(shape: str) -> set[int]:
-    return {len(re.findall(r"\w+", each)) for each in shape.split(" or ")}
 
 
 def check_random_state(value: object) -> int | np.random.Generator | None:

@@ -59,7 +59,9 @@ def write(
     if format == "csv":
         print(as_csv(next(iter(data.values()))), end="")
     elif format == "json":
-        print(as_json(data))
+        # pandas' JSON writer keeps 15 decimals, too few for small p-values.
+        rows = {name: records(table) for name, table in data.items()}
+        print(json.dumps(rows, indent=2, ensure_ascii=False, default=int))
     elif format == "table":
         for title, frame in shown:
             tell(title)
@@ -144,13 +146,6 @@ def tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         no_bias = group["no_bias_value"].iloc[0]
         title = f"{metric}, {name} (no bias: {no_bias:g})"
         yield title, table[_SHOWN].dropna(axis="columns", how="all")
-
-
-def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Return named tables as one JSON object of lists of rows; NaN becomes null."""
-    # pandas' JSON writer keeps 15 decimals, too few for small p-values.
-    rows = {name: records(table) for name, table in tables.items()}
-    return json.dumps(rows, indent=2, ensure_ascii=False, default=int)
 
 
 def tell(text: str, style: str = "") -> None:
