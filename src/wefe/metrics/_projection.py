@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -184,8 +184,6 @@ def orthonormal(directions: npt.ArrayLike) -> Vectors:
     return basis
 
 
-Relation: TypeAlias = Literal["pairs", "pca"]
-
 # Numbers of the vectors of cases whose directions are computed at once.
 _BLOCK_NUMBERS = 1 << 17
 # What is left of a unit vector without the bias subspace has no direction if its squared length is
@@ -235,7 +233,7 @@ class RIPA(BaseMetric):
     nan_values = {"ripa": math.nan, "word_values": {}}  # noqa: RUF012
     subset_params = {"normalize": True}  # noqa: RUF012
 
-    relation: Relation = "pairs"
+    relation: Literal["pairs", "pca"] = "pairs"
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         limit = 1.0 if lookup.get("normalize") else math.inf

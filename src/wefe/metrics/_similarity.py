@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from wefe.metrics._geometry import (
 from wefe.metrics._projection import in_span
 from wefe.metrics._registry import register
 from wefe.query import Query
-
-Average: TypeAlias = Literal["sets", "words"]
-Distance: TypeAlias = Literal["norm", "cos", "cos_distance"]
 
 
 def _distances(part: WordSet, words: WordSet) -> Vectors:
@@ -76,7 +73,7 @@ class MAC(BaseMetric):
     no_p_value = "it is a mean over all target words, so exchanging them changes nothing"
     nan_values = {"mac": math.nan, "targets_eval": {}}  # noqa: RUF012
 
-    average: Average = "sets"
+    average: Literal["sets", "words"] = "sets"
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         sizes = [part.total if self.average == "words" else np.ones(1) for part in attributes]
@@ -142,7 +139,7 @@ class RND(BaseMetric):
     subset_params = {"normalize": True}  # noqa: RUF012
     scores_many_models = True
 
-    distance: Distance = "norm"
+    distance: Literal["norm", "cos", "cos_distance"] = "norm"
     reduce: Literal["mean", "sum"] = "mean"
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
@@ -223,9 +220,6 @@ class ECT(BaseMetric):
         return "all attribute words are equally similar to a target set, or its mean is zero"
 
 
-Combine: TypeAlias = Literal["sum", "projection"]
-
-
 def _directions(groups: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
     """Gram-Schmidt of the differences of group means in each case: directions and lengths.
 
@@ -291,7 +285,7 @@ class SAME(BaseMetric):
     value_range = (0.0, math.inf)
     nan_values = {"same": math.nan, "pairwise": {}, "word_values": {}}  # noqa: RUF012
 
-    combine: Combine = "sum"
+    combine: Literal["sum", "projection"] = "sum"
     p_value_test_type: TestType = "two-sided"
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
