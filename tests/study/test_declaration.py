@@ -126,7 +126,7 @@ def test_results_go_beside_the_study_file(tmp_path):
             {"models": [{"source": "demo"}, ENCODER], "mitigations": [{**INLP, "models": ["b"]}]},
             "number 1, key 'models': 'b' is no model with a source",
         ),
-        ({"models": [ENCODER], "mitigations": [INLP]}, "all models are encoders, which mitig"),
+        ({"models": [ENCODER], "mitigations": [INLP]}, "all models are encoders"),
         ({"mitigations": [{**INLP, "models": ["dem"]}]}, "key 'models': 'dem' is no"),
         (
             {"external": [{"name": "Q", "best": "higher", "scores": {"dem": 1}}]},

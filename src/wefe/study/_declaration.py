@@ -330,14 +330,12 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
 def _for_encoders(study: Declaration) -> Iterator[Problem]:
     """Find options that encoders need or do not support."""
     encoders, tables = study.labels(encoders=True), study.labels(encoders=False)
-    has_none = "all models are encoders, which"
-    for asked, able, where, why in (
-        (study.retrieval, encoders, "retrieval", "only encoders rank texts, and there is none"),
-        (study.explore.criteria, tables, "explore", f"{has_none} have no vocabulary to explore"),
-        (study.mitigations, tables, "mitigations", f"{has_none} mitigations do not change"),
-    ):
-        if asked and not able:
-            yield (where,), why
+    if study.retrieval and not encoders:
+        yield ("retrieval",), "only encoders rank texts, and there is none"
+    for_tables = {"explore": study.explore.criteria, "mitigations": study.mitigations}
+    for key, asked in for_tables.items():
+        if asked and not tables:
+            yield (key,), "all models are encoders, and this is for models with a source"
     for table in ("metrics", "silhouettes"):
         for i, entry in enumerate(getattr(study, table)):
             models = getattr(entry, "models", None) or tables
