@@ -88,10 +88,16 @@ def _mean_length(part: WordSet) -> Vectors:
 
 def distances(part: WordSet, words: WordSet) -> Vectors:
     """Distance between the mean vector of each case and each word: (n_cases, n_words)."""
-    if part.weights.n_cases == 1:
-        return np.asarray(np.linalg.norm(part.mean_vector()[:, None] - words.vectors, axis=2))
-    squares = _mean_length(part) ** 2 + words.lengths**2 - 2 * _mean_dot(part, words)
-    return np.asarray(np.sqrt(np.maximum(squares, 0)))
+    of_words = np.einsum("...ij,...ij->...i", words.vectors, words.vectors)
+    both = _mean_length(part) ** 2 + of_words
+    squares = both - 2 * _mean_dot(part, words)
+    result = np.sqrt(np.maximum(squares, 0))
+    near = squares < 1e-4 * both
+    means = part.mean_vector() if near.any() else result
+    for case, word in zip(*np.nonzero(near), strict=True):
+        vectors = words.vectors if words.vectors.ndim == 2 else words.vectors[case]
+        result[case, word] = np.linalg.norm(means[case] - vectors[word])
+    return np.asarray(result)
 
 
 def mean_cosines(part: WordSet, words: WordSet) -> Vectors:
