@@ -54,3 +54,13 @@ def test_of_three_groups_each_has_a_direction_and_the_subspace_is_their_span(toy
     # Nothing of the directions is outside of the subspace.
     inside = found.towards @ found.subspace.T @ found.subspace
     np.testing.assert_allclose(inside, found.towards, atol=1e-12)
+
+
+@pytest.mark.parametrize("sets", [PAIRS, TRIPLES])
+def test_without_the_subspace_nothing_lies_along_a_direction(toy_model, sets):
+    found = bias_directions(toy_model, sets)
+    rest = found.without(toy_model.vectors)
+    np.testing.assert_allclose(rest @ found.towards.T, 0, atol=1e-12)
+    # What was taken away lies in the subspace.
+    taken = toy_model.vectors - rest
+    np.testing.assert_allclose(taken @ found.subspace.T @ found.subspace, taken, atol=1e-12)

@@ -223,6 +223,22 @@ class BiasDirections:
             units = unit_rows(np.asarray(vectors, dtype=np.float64))
         return np.asarray(np.clip(units @ self.towards.T, -1.0, 1.0))
 
+    def without(self, vectors: npt.ArrayLike) -> Vectors:
+        """Return vectors without their component in the bias subspace.
+
+        Parameters
+        ----------
+        vectors : array-like of shape (n_words, dim)
+            Vectors of any length.
+
+        Returns
+        -------
+        ndarray of shape (n_words, dim)
+            Float64. To mitigate a model, use :mod:`wefe.debias`.
+        """
+        wide = np.asarray(vectors, dtype=np.float64)
+        return np.asarray(wide - wide @ self.subspace.T @ self.subspace)
+
 
 Places: TypeAlias = npt.NDArray[np.intp]
 #: What functions take for a criterion.

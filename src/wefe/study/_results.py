@@ -529,8 +529,8 @@ class StudyResults:
         if outcome.value is not None and warnings is not None and warnings.value is not None:
             row["warnings"] = [*(row.get("warnings") or ()), *warnings.value["warnings"]]
         return {
-            **row,
             **facts_of(self._scale(task)),
+            **row,
             "base_model": model.base,
             "mitigation": model.mitigation,
             "query_name": task.place["query"],
