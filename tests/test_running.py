@@ -26,11 +26,7 @@ from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import as_metric
 from wefe.plotting import plot_queries_results, plot_ranking
 from wefe.ranking import create_ranking, overall_scores
-from wefe.running import (
-    adjust_p_values,
-    generate_subqueries_from_queries_list,
-    scores_matrix,
-)
+from wefe.running import adjust_p_values, generate_subqueries_from_queries_list, scores_matrix
 
 FEMALE, MALE = ["she", "woman"], ["he", "man"]
 HOME, WORK, NATURE = ["home", "kids"], ["boss", "job"], ["tree", "nurse"]

@@ -10,13 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from wefe._checks import (
-    as_seed,
-    check_between,
-    check_choice,
-    check_positive_int,
-    progress_bar,
-)
+from wefe._checks import as_seed, check_between, check_choice, check_positive_int, progress_bar
 from wefe._evaluation import Evaluation
 from wefe._wordset import Vectors, Weights
 

@@ -7,14 +7,8 @@ import numpy as np
 import pytest
 
 from wefe import Query, WordEmbeddingModel
-from wefe.audit import (
-    IndividualBias,
-    check_requirements,
-    requirements_table,
-)
-from wefe.audit._search import (
-    constructed_groups,
-)
+from wefe.audit import IndividualBias, check_requirements, requirements_table
+from wefe.audit._search import constructed_groups
 from wefe.audit._theorems import Design, groups_of, theorems_of
 from wefe.metrics import (
     ECT,

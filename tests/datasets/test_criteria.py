@@ -5,12 +5,7 @@ import json
 import pytest
 
 from wefe import WEAT
-from wefe.datasets import (
-    Criterion,
-    fetch_debias_multiclass,
-    fetch_debiaswe,
-    load_criterion,
-)
+from wefe.datasets import Criterion, fetch_debias_multiclass, fetch_debiaswe, load_criterion
 
 AGE = {
     "name": "age",

@@ -9,13 +9,7 @@ from mitigation import METHODS, NAMES, small
 
 from wefe import WordEmbeddingModel, convert, load
 from wefe.datasets import load_criterion
-from wefe.debias import (
-    INLP,
-    DoubleHardDebias,
-    HardDebias,
-    LinearProjection,
-    debias_file,
-)
+from wefe.debias import INLP, DoubleHardDebias, HardDebias, LinearProjection, debias_file
 from wefe.debias._base import BaseDebias
 
 GENDER = load_criterion("gender", offline=True)

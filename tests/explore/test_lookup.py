@@ -5,12 +5,7 @@ import pandas as pd
 import pytest
 
 from wefe import WordEmbeddingModel
-from wefe.explore import (
-    correlate_with_statistic,
-    extreme_words,
-    project,
-    word_page,
-)
+from wefe.explore import correlate_with_statistic, extreme_words, project, word_page
 from wefe.explore._directions import look_up
 
 PAIRS = [("she", "he"), ("woman", "man")]

@@ -16,14 +16,7 @@ import wefe
 from wefe import Query, WordEmbeddingModel, measure, run_queries
 from wefe.audit._warnings import read_texts
 from wefe.embeddings import get_embeddings_from_query
-from wefe.metrics import (
-    WEAT,
-    BaseMetric,
-    Measurement,
-    get_metric,
-    list_metrics,
-    register,
-)
+from wefe.metrics import WEAT, BaseMetric, Measurement, get_metric, list_metrics, register
 from wefe.metrics._declaration import Count
 from wefe.metrics._registry import _registry, as_metric, metric_names
 from wefe.silhouette import bootstrap_interval

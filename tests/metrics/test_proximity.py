@@ -7,12 +7,7 @@ import pytest
 
 from wefe import Query, WordEmbeddingModel, load
 from wefe.embeddings import UnanswerableError
-from wefe.metrics import (
-    GIPE,
-    NeighborPercentage,
-    ProximityBias,
-    bias_subspace,
-)
+from wefe.metrics import GIPE, NeighborPercentage, ProximityBias, bias_subspace
 from wefe.metrics._proximity import _edges, _gammas, _mean_of_known, proximity_bias
 
 T1, T2 = "she woman", "he man"

@@ -14,12 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from wefe import Query, WordEmbeddingModel
-from wefe.metrics import (
-    RNSB,
-    joint_negative_sentiment,
-    negative_sentiment_correlation,
-    rnsb,
-)
+from wefe.metrics import RNSB, joint_negative_sentiment, negative_sentiment_correlation, rnsb
 from wefe.running import measure
 
 T1, T2, POSITIVE, NEGATIVE = "she woman", "he man", "home kids tree", "boss job pilot"

@@ -9,15 +9,7 @@ from wefe import Query, WordEmbeddingModel
 from wefe._evaluation import Evaluation
 from wefe._wordset import Nested, Ones, Weights, WordSet
 from wefe.embeddings import UnanswerableError
-from wefe.metrics import (
-    ECT,
-    RIPA,
-    RNSB,
-    SAME,
-    WEAT,
-    get_metric,
-    list_metrics,
-)
+from wefe.metrics import ECT, RIPA, RNSB, SAME, WEAT, get_metric, list_metrics
 
 # Metric, numbers of target and attribute sets, parameters.
 VARIANTS = [

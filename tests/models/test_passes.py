@@ -5,12 +5,7 @@ import pytest
 
 from wefe import WordEmbeddingModel, convert, load
 from wefe.models import _passes
-from wefe.models._passes import (
-    most_associated,
-    plain_rows,
-    vocabulary_blocks,
-    vocabulary_cosines,
-)
+from wefe.models._passes import most_associated, plain_rows, vocabulary_blocks, vocabulary_cosines
 
 N_WORDS, DIM = 300, 8
 WORDS = [f"w{row}" for row in range(N_WORDS)]

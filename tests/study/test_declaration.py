@@ -13,12 +13,7 @@ from wefe.debias import list_debias_methods
 from wefe.study import Study
 from wefe.study._declaration import Declaration, check_declaration, read_declaration
 from wefe.study._entries import MetricEntry, ModelEntry, QuerySetEntry, metric_names
-from wefe.study._extras import (
-    MitigationEntry,
-    QualityEntry,
-    SilhouetteEntry,
-    method_and_fit_params,
-)
+from wefe.study._extras import MitigationEntry, QualityEntry, SilhouetteEntry, method_and_fit_params
 from wefe.study._gate import _parse_increase
 
 CAREER = "Male terms and Female terms wrt Career and Family"

@@ -16,12 +16,7 @@ from wefe._checks import check_sequence, check_share, check_word_set, found
 from wefe._visible import Facts, draw, unique_labels
 from wefe.audit._direction import audit_direction
 from wefe.audit._warnings import AuditWarning
-from wefe.embeddings import (
-    DEFAULT_THRESHOLD,
-    EmbeddedQuery,
-    UnanswerableError,
-    embed_query,
-)
+from wefe.embeddings import DEFAULT_THRESHOLD, EmbeddedQuery, UnanswerableError, embed_query
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, average_ranks, unit
 from wefe.metrics._pairs import paired as paired_sets

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from wefe._checks import (
-    as_seed,
-    check_choice,
-    check_known,
-    check_positive_int,
-    logger,
-    plain_name,
-)
+from wefe._checks import as_seed, check_choice, check_known, check_positive_int, logger, plain_name
 from wefe._same_words import on_same_words
 from wefe._visible import by_name, draw, unique_labels
 from wefe.datasets import Criterion

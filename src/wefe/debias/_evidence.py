@@ -20,13 +20,7 @@ from wefe.datasets import Criterion
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import association, average_ranks
 from wefe.metrics._permutation import Numbers, deletion_groups, jackknife_error, left_out
-from wefe.metrics._recovery import (
-    classified,
-    clustered,
-    correlation,
-    members,
-    neighbor_shares,
-)
+from wefe.metrics._recovery import classified, clustered, correlation, members, neighbor_shares
 from wefe.models._passes import Rows, forms, plain_rows
 from wefe.models._search import directions, nearest_neighbors
 from wefe.models._tables import chunks

@@ -22,12 +22,7 @@ from wefe.debias._base import (
     known_words,
     words_of_classes,
 )
-from wefe.debias._projection import (
-    Erasure,
-    Vectors,
-    orthonormal,
-    principal_components,
-)
+from wefe.debias._projection import Erasure, Vectors, orthonormal, principal_components
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel

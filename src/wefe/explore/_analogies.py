@@ -9,12 +9,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, check_positive_int, check_word_set, progress_bar
-from wefe.explore._directions import (
-    CriterionLike,
-    bias_directions,
-    look_up,
-    own_words,
-)
+from wefe.explore._directions import CriterionLike, bias_directions, look_up, own_words
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
 from wefe.models._passes import bare_words, forms, vocabulary_cosines
 from wefe.models._search import directions as unit_vectors

@@ -19,12 +19,7 @@ from wefe.explore._directions import (
     every_form,
     look_up,
 )
-from wefe.explore._projections import (
-    METHODS,
-    MapMethod,
-    in_two_dimensions,
-    usable_method,
-)
+from wefe.explore._projections import METHODS, MapMethod, in_two_dimensions, usable_method
 from wefe.metrics._geometry import Vectors, unit, unit_rows
 from wefe.metrics._recovery import (
     classification_test,

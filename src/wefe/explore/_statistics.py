@@ -12,14 +12,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._bootstrap import MOST_UNDEFINED, bca_levels
-from wefe._checks import (
-    as_seed,
-    check_choice,
-    check_positive_int,
-    check_word_set,
-    found,
-    logger,
-)
+from wefe._checks import as_seed, check_choice, check_positive_int, check_word_set, found, logger
 from wefe._visible import Facts, draw
 from wefe._wordset import word_sets
 from wefe.embeddings import embed_tuples

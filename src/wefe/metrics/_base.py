@@ -10,25 +10,14 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import (
-    Any,
-    ClassVar,
-    Self,
-    dataclass_transform,
-)
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import logger, nearest
 from wefe._wordset import Vectors, WordSet, each_case, lists_of_word_sets, n_cases_of
-from wefe.embeddings import (
-    DEFAULT_THRESHOLD,
-    EmbeddedQuery,
-    Lookup,
-    UnanswerableError,
-    embed_query,
-)
+from wefe.embeddings import DEFAULT_THRESHOLD, EmbeddedQuery, Lookup, UnanswerableError, embed_query
 from wefe.metrics._declaration import Measurement, Scale, check_parameters, hints_of
 from wefe.metrics._exchange import PermutationTested
 from wefe.metrics._pairs import paired, too_few_tuples

@@ -14,12 +14,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import (
-    as_seed,
-    check_array,
-    check_choice,
-    check_positive_int,
-)
+from wefe._checks import as_seed, check_array, check_choice, check_positive_int
 from wefe._wordset import Vectors, as_vectors, lists_of_word_sets
 from wefe.metrics._geometry import pearson
 from wefe.metrics._permutation import jackknife_error, wilson

@@ -22,12 +22,7 @@ from wefe.models._types import Block, FloatArray, Held, Lowercase, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._native import StoredDtype, open_safetensors, write_native
 from wefe.models.formats._open import open_source
-from wefe.models.formats._source import (
-    Reading,
-    TableSource,
-    VectorSource,
-    Vocabulary,
-)
+from wefe.models.formats._source import Reading, TableSource, VectorSource, Vocabulary
 from wefe.models.formats._write import Writing
 from wefe.words import (
     CASES,

@@ -12,13 +12,7 @@ import numpy.typing as npt
 from wefe._checks import check_bool, check_positive_int, check_sequence, found, logger
 from wefe._visible import html_table
 from wefe.models._search import directions, no_direction, search
-from wefe.models._tables import (
-    RowsLike,
-    VectorTable,
-    as_table,
-    chunks,
-    table_of,
-)
+from wefe.models._tables import RowsLike, VectorTable, as_table, chunks, table_of
 from wefe.models._types import CHUNK_ROWS, FloatArray, Held
 
 if TYPE_CHECKING:

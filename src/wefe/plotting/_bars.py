@@ -11,13 +11,7 @@ import plotly.graph_objects as go
 
 from wefe._checks import check_choice
 from wefe._visible import count
-from wefe.plotting._reading import (
-    Reading,
-    as_list,
-    check_table,
-    parts_of,
-    score_hovers,
-)
+from wefe.plotting._reading import Reading, as_list, check_table, parts_of, score_hovers
 from wefe.plotting._style import (
     Rows,
     add_marks,

@@ -12,15 +12,7 @@ import plotly.graph_objects as go
 
 from wefe._visible import count
 from wefe.plotting._reading import as_list, check_frame, parts_of
-from wefe.plotting._style import (
-    PALETTE,
-    add_band,
-    add_marks,
-    apply_layout,
-    grid,
-    match_axes,
-    wrap,
-)
+from wefe.plotting._style import PALETTE, add_band, add_marks, apply_layout, grid, match_axes, wrap
 
 if TYPE_CHECKING:
     from wefe.silhouette import Silhouette

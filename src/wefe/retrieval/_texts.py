@@ -12,14 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from wefe._checks import (
-    as_seed,
-    check_array,
-    check_number,
-    check_word_set,
-    found,
-    import_library,
-)
+from wefe._checks import as_seed, check_array, check_number, check_word_set, found, import_library
 from wefe._wordset import Vectors, unit
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import ContextualModel, UnitVectors

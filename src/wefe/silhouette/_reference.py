@@ -11,13 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from wefe._answers import no_subquery
-from wefe._checks import (
-    as_seed,
-    check_number,
-    check_positive_int,
-    check_share,
-    noted,
-)
+from wefe._checks import as_seed, check_number, check_positive_int, check_share, noted
 from wefe._visible import unique_labels
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors, unit_rows

@@ -13,26 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from wefe._checks import (
-    as_seed,
-    check_choice,
-    check_positive_int,
-    logger,
-    noted,
-    progress_bar,
-)
+from wefe._checks import as_seed, check_choice, check_positive_int, logger, noted, progress_bar
 from wefe._same_words import on_same_words
 from wefe._visible import by_name, draw
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import MetricLike, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_queries
-from wefe.silhouette._silhouette import (
-    Silhouette,
-    Vary,
-    accuracy_score,
-    bias_silhouettes,
-)
+from wefe.silhouette._silhouette import Silhouette, Vary, accuracy_score, bias_silhouettes
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

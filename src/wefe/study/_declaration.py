@@ -34,16 +34,7 @@ from wefe.study._extras import (
     SilhouetteEntry,
 )
 from wefe.study._plan import OVERALL
-from wefe.study._schema import (
-    Location,
-    Name,
-    Part,
-    Problem,
-    lines_of,
-    no_such,
-    refuse,
-    repeated,
-)
+from wefe.study._schema import Location, Name, Part, Problem, lines_of, no_such, refuse, repeated
 
 _FOLDER = Path(__file__).parent / "files"
 

@@ -20,12 +20,7 @@ from pydantic import (
 )
 
 from wefe._checks import check_choice, check_known
-from wefe.datasets._queries import (
-    QUERY_SETS,
-    OpenedQueries,
-    open_query_set,
-    shipped_word_set,
-)
+from wefe.datasets._queries import QUERY_SETS, OpenedQueries, open_query_set, shipped_word_set
 from wefe.embeddings import Lookup as LookupOptions
 from wefe.metrics._declaration import hints_of
 from wefe.metrics._registry import as_metric, metric_name, metric_names

@@ -14,15 +14,7 @@ import pandas as pd
 from wefe._checks import check_number, check_share, found, plain_name
 from wefe._output import as_markdown
 from wefe._visible import escape_markdown
-from wefe.study._diff import (
-    GAP,
-    IMPACT,
-    KEYS,
-    LONGEST_LIST,
-    check_results,
-    first_rows,
-    measured,
-)
+from wefe.study._diff import GAP, IMPACT, KEYS, LONGEST_LIST, check_results, first_rows, measured
 from wefe.study._plan import Plan
 from wefe.study._results import StudyResults
 from wefe.study._schema import no_such, shown

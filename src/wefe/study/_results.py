@@ -21,12 +21,7 @@ from wefe.aggregation import aggregated, heading_of
 from wefe.comparison import paired_test
 from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import as_metric
-from wefe.ranking import (
-    calculate_ranking_correlations,
-    overall_scores,
-    ranked,
-    score_column,
-)
+from wefe.ranking import calculate_ranking_correlations, overall_scores, ranked, score_column
 from wefe.running import facts_of, scores_matrix, tidy_frame
 from wefe.study._explored import Explored, explored
 from wefe.study._export import Format, write_tables

@@ -31,12 +31,7 @@ from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, chunks, number
 from wefe.models._types import FloatArray
 from wefe.models.formats._safetensors import Tensor, header_of, read_header
-from wefe.models.formats._source import (
-    Reading,
-    TableSource,
-    VectorSource,
-    naming_errors,
-)
+from wefe.models.formats._source import Reading, TableSource, VectorSource, naming_errors
 from wefe.models.formats._write import Writing, cast_finite
 
 StoredDtype: TypeAlias = Literal["float32", "float16", "int8"]
