@@ -15,9 +15,7 @@ _MOST_WORDS = 20
 
 
 def on_same_words(
-    models: list[WordEmbeddingModel],
-    queries: Sequence[Query],
-    lookup: Mapping[str, Any],
+    models: list[WordEmbeddingModel], queries: Sequence[Query], lookup: Mapping[str, Any]
 ) -> list[WordEmbeddingModel]:
     """Return copies of the models that all lack the query words that one of them lacks.
 

@@ -30,11 +30,7 @@ _FEWEST_MODELS = 3
 _TOTALS = ["query_set", "metric", "model_name", "score", "best", "aggregation", "n_queries"]
 
 
-def score_column(
-    scores: Mapping[str, float] | pd.Series,
-    name: str,
-    best: Best,
-) -> pd.DataFrame:
+def score_column(scores: Mapping[str, float] | pd.Series, name: str, best: Best) -> pd.DataFrame:
     """Prepare an external score, such as a quality benchmark, for ranking with bias scores.
 
     Parameters
@@ -109,9 +105,7 @@ def create_ranking(
 
 
 def ranked(
-    tables: pd.DataFrame | Sequence[pd.DataFrame],
-    method: TieMethod,
-    ascending: bool | None = None,
+    tables: pd.DataFrame | Sequence[pd.DataFrame], method: TieMethod, ascending: bool | None = None
 ) -> pd.DataFrame:
     """Rank like :func:`create_ranking`, without a warning about models without a score."""
     columns = list(_columns(tables, order_needed=ascending is None))

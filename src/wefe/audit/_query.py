@@ -272,11 +272,7 @@ class QueryAudit(Facts):
 
 
 def audit_query(
-    query: Query,
-    model: WordEmbeddingModel,
-    *,
-    epsilon: float = DEFAULT_EPSILON,
-    **params: Any,
+    query: Query, model: WordEmbeddingModel, *, epsilon: float = DEFAULT_EPSILON, **params: Any
 ) -> QueryAudit:
     """Measure the individual biases behind the score of a query, and report what the score hides.
 
@@ -549,10 +545,7 @@ _OF_PAIRS = {"few-sets", "lost-sets", "identical-members", "repeated-sets", "out
 
 
 def score_warnings(
-    metric: MetricLike,
-    query: Query,
-    model: WordEmbeddingModel,
-    **params: Any,
+    metric: MetricLike, query: Query, model: WordEmbeddingModel, **params: Any
 ) -> tuple[AuditWarning, ...]:
     """Return warnings about what a score of a metric does not show.
 

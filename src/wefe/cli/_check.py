@@ -189,13 +189,7 @@ def _escaped(text: str) -> str:
 
 
 @opt.command
-def diff(
-    before: Path,
-    after: Path,
-    *,
-    tolerance: float = 0.0,
-    format: Format = "table",
-) -> None:
+def diff(before: Path, after: Path, *, tolerance: float = 0.0, format: Format = "table") -> None:
     """Compare two results of a study.
 
     Matches scores by the names of model, query set, query and metric, and lists scores without a

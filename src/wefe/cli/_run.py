@@ -194,13 +194,7 @@ def report(study: Path, *, out: Path | None = None, stored: Stored, outputs: Out
 
 
 @opt.command
-def verify(
-    study: Path,
-    *,
-    stored: Stored,
-    n: int = 20,
-    n_jobs: int = 1,
-) -> None:
+def verify(study: Path, *, stored: Stored, n: int = 20, n_jobs: int = 1) -> None:
     """Recompute a random sample of results, and compare.
 
     The models must be at the paths in the study file. Exit code: 0 if all numbers are reproduced,

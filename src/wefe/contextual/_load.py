@@ -236,13 +236,7 @@ def _is_a(value: object, library: str, name: str) -> bool:
     return kind is not None and isinstance(value, kind)
 
 
-def _open(
-    source: Any,
-    *,
-    revision: str | None,
-    device: str | None,
-    dtype: str | None,
-) -> _Opened:
+def _open(source: Any, *, revision: str | None, device: str | None, dtype: str | None) -> _Opened:
     torch = import_library("torch", "transformers", "load_encoder")
     import_library("transformers", "transformers", "load_encoder")
     check_given(partial(check_choice, choices=_DTYPES), dtype=dtype)

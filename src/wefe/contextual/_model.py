@@ -123,10 +123,7 @@ class ContextualModel(WordEmbeddingModel):
         self.get_vectors([form for form in self._forms(words, preprocessors) if form in self])
 
     def snapshot(
-        self,
-        words: Words,
-        name: str | None = None,
-        preprocessors: Preprocessors | None = None,
+        self, words: Words, name: str | None = None, preprocessors: Preprocessors | None = None
     ) -> WordEmbeddingModel:
         """Return a static model of some words, for mitigation, neighbours and files.
 

@@ -275,10 +275,7 @@ _SHARES = {
 
 
 def fetch_eds(
-    occupations_year: int | str = 2015,
-    top_n_race_occupations: int = 10,
-    *,
-    offline: bool = False,
+    occupations_year: int | str = 2015, top_n_race_occupations: int = 10, *, offline: bool = False
 ) -> dict[str, list[str]]:
     """Fetch the word sets of a study of gender and ethnic stereotypes in a century of texts.
 

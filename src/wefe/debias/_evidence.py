@@ -389,10 +389,7 @@ _FEWEST_WORDS = 2
 
 
 def residual_rows(
-    common: CommonWords,
-    criterion: Criterion,
-    n_words: int,
-    random_state: int,
+    common: CommonWords, criterion: Criterion, n_words: int, random_state: int
 ) -> list[Row]:
     subjects = [f"{criterion.name}: {name} or not" for name in criterion.class_names]
     subjects = subjects if len(subjects) > 2 else [criterion.name]

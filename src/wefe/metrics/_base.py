@@ -187,10 +187,7 @@ class BaseMetric(PermutationTested):
         return result
 
     def run_vectors(
-        self,
-        targets: Sequence[npt.ArrayLike],
-        attributes: Sequence[npt.ArrayLike],
-        **params: Any,
+        self, targets: Sequence[npt.ArrayLike], attributes: Sequence[npt.ArrayLike], **params: Any
     ) -> MetricResult:
         """Measure the bias of vectors that belong to no model.
 

@@ -177,11 +177,7 @@ class PermutationTested:
         return how | {"n_iterations": self.p_value_iterations}
 
     def _of_sets(
-        self,
-        targets: Sequence[WordSet],
-        attributes: Sequence[WordSet],
-        score: float,
-        seed: int,
+        self, targets: Sequence[WordSet], attributes: Sequence[WordSet], score: float, seed: int
     ) -> tuple[_Run, Vectors]:
         exchanged = targets if self.null_exchange == "targets" else attributes
         sizes = tuple(len(part) for part in exchanged)

@@ -41,10 +41,7 @@ _blas_lock = threading.Lock()
 
 
 def fit_cases(
-    x: npt.ArrayLike,
-    signs: npt.ArrayLike,
-    weights_of: Callable[[slice], Vectors],
-    n_cases: int,
+    x: npt.ArrayLike, signs: npt.ArrayLike, weights_of: Callable[[slice], Vectors], n_cases: int
 ) -> Vectors:
     """Fit a logistic regression in each case, and return the coefficients.
 

@@ -76,10 +76,7 @@ class RecoveryTest:
 
 
 def cluster_test(
-    groups: Groups,
-    *,
-    n_permutations: int = 1000,
-    random_state: RandomState = 0,
+    groups: Groups, *, n_permutations: int = 1000, random_state: RandomState = 0
 ) -> RecoveryTest:
     """Test whether words form clusters of their former groups.
 

@@ -314,9 +314,7 @@ def open_vectors(source: Any, reading: Reading) -> VectorSource:
 
 
 def words_of(
-    words: Words,
-    vocab_prefix: str | None = None,
-    preprocessors: Preprocessors | None = None,
+    words: Words, vocab_prefix: str | None = None, preprocessors: Preprocessors | None = None
 ) -> frozenset[str]:
     """Return every string to look up for words (as they are) and queries (in many forms).
 

@@ -231,13 +231,7 @@ def _faiss_index(table: Table, n_words: int, dim: int) -> Any:
 
 
 def _look_up(
-    index: Any,
-    table: Table,
-    n_words: int,
-    units: Approximate,
-    k: int,
-    of_query: Rows,
-    banned: Rows,
+    index: Any, table: Table, n_words: int, units: Approximate, k: int, of_query: Rows, banned: Rows
 ) -> Rows:
     """Return candidates from the index; if a query has too few, search everything."""
     rows: Rows = index.search(units, k + int(np.bincount(of_query).max(initial=0)))[1]

@@ -166,11 +166,7 @@ class WordEmbeddingModel:
             return np.array([self[word] for word in words], dtype=self.dtype)
         return np.asarray(self.rows(rows))
 
-    def prepare(
-        self,
-        words: Words,
-        preprocessors: Preprocessors | None = None,
-    ) -> None:
+    def prepare(self, words: Words, preprocessors: Preprocessors | None = None) -> None:
         """Compute vectors that will be looked up, in one pass; only encoders have anything to do.
 
         Parameters
@@ -310,10 +306,7 @@ class WordEmbeddingModel:
         )
 
     def most_similar(
-        self,
-        positive: str | Sequence[str],
-        negative: str | Sequence[str] = (),
-        topn: int = 10,
+        self, positive: str | Sequence[str], negative: str | Sequence[str] = (), topn: int = 10
     ) -> list[tuple[str, float]]:
         """Find the words nearest to some words and far from others, like gensim's method.
 

@@ -370,9 +370,7 @@ def benchmarks_at_hand(names: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _stand_in(
-    entries: list[dict[str, Any]],
-    stand_ins: Mapping[str, Callable[[], list[Query]]],
-    folder: Path,
+    entries: list[dict[str, Any]], stand_ins: Mapping[str, Callable[[], list[Query]]], folder: Path
 ) -> list[str]:
     """Replace query sets that cannot be downloaded by packaged queries; return notes."""
     notes = []

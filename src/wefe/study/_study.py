@@ -197,10 +197,7 @@ class Study:
             return StudyResults._from_store(store)
 
     def _again(
-        self,
-        is_asked: Callable[[int, Task], bool],
-        n_jobs: int | None,
-        progress: bool = True,
+        self, is_asked: Callable[[int, Task], bool], n_jobs: int | None, progress: bool = True
     ) -> StudyResults:
         """Compute the tasks that are asked for, and store nothing."""
         check_n_jobs(n_jobs)

@@ -91,11 +91,7 @@ class FrameLayout:
 
 
 def stack(
-    label: str,
-    words: Iterable[Any],
-    values: Iterable[Any],
-    dim: int,
-    skip: bool = False,
+    label: str, words: Iterable[Any], values: Iterable[Any], dim: int, skip: bool = False
 ) -> Block:
     """Stack vectors to a matrix; refuse or `skip` rows without a word or a vector."""
     words, values = list(words), list(map(_as_vector, values))

@@ -332,12 +332,7 @@ class TableSource(VectorSource):
         yield [word for _, word in there], self.table.rows(rows)
 
 
-def table_source(
-    words: Sequence[str],
-    vectors: Any,
-    label: str,
-    name: str,
-) -> TableSource:
+def table_source(words: Sequence[str], vectors: Any, label: str, name: str) -> TableSource:
     """Make a source of words and rows; a repeated word keeps its first row."""
     if wrong := [word for word in words if not isinstance(word, str)]:
         raise TypeError(f"{label}: the vocabulary must hold strings; got {found(wrong[0])}.")
