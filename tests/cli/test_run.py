@@ -78,7 +78,7 @@ def test_figures_are_written_as_files(call, folder, asked, toy_query):
 
 def test_init_replaces_a_file_only_if_told_to_and_has_templates_of_papers(call, folder):
     call("init", "case.toml", "--template", "wefe")
-    assert (folder / "case.toml").read_text().count("FILL IN:") == 7
+    assert call("run", "case.toml", expect=2).stderr.count("still to be filled in") == 7
     call("init", "--force")
     assert "First steps" in (folder / "study.toml").read_text()
 

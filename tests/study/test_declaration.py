@@ -96,6 +96,10 @@ def test_results_go_beside_the_study_file(tmp_path):
         ({"metrics": [{"metric": "seat"}]}, "'metric': seat measures encoders only."),
         ({"lookup": {"preprocessors": [{"preprocessor": "os"}]}}, "must be a callable"),
         ({"lookup": {"lost_vocabulary_threshold": 1.5}}, "must be less than or equal to 1"),
+        (
+            {"models": [{**ENCODER, "templates": ["{} is.", "No gap."]}]},
+            "key 'models', number 1, key 'templates', number 2: must have one {}",
+        ),
         ({"models": [{**ENCODER, "dim": 0}]}, "key 'dim': must be greater than or equal to 1"),
         ({"intervals": {"n_bootstrap": 39}}, "key 'intervals', key 'n_bootstrap': must be 0"),
         ({"explore": {"criteria": ["gendre"]}}, "unknown option 'gendre'; the"),

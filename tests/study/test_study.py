@@ -33,6 +33,13 @@ def opened(folder, *names):
 # What is computed
 
 
+def test_a_label_names_a_metric_in_all_tables(folder):
+    metrics = [{"metric": "weat-es", "label": each} for each in ("first", "second")]
+    results = run(declared(folder, metrics=metrics))
+    assert results.to_frame()["metric"].unique().tolist() == ["first", "second"]
+    assert results.rankings().columns.tolist() == ["first", "second"]
+
+
 @pytest.mark.parametrize(
     ("metric", "params"),
     [

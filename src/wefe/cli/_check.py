@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import os
-import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -116,12 +116,16 @@ def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
     for text in texts:
         # Labels may contain '='.
         metric, _, value = map(str.strip, text.rpartition("="))
-        if not metric or metric in limits or not re.fullmatch(r"[\d.]+(e-?\d+)?", value):
+        try:
+            most = float(value)
+        except ValueError:
+            most = math.nan
+        if not metric or not 0 <= most < math.inf or metric in limits:
             raise ValueError(
                 f"--max {text!r}: expected METRIC=VALUE with a value of at least 0, for example "
                 "weat-es=0.5. Give each metric only once."
             )
-        limits[metric] = float(value)
+        limits[metric] = most
     return limits
 
 

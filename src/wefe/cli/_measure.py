@@ -320,7 +320,7 @@ def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
 def _by_model(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:
     n_asked = tidy.groupby(["queries", "metric"])["query_name"].nunique().to_dict()
     labels = [
-        f"{metric}: {queries} ({n_scores} of {n_asked[queries, metric]})"
+        f"{metric}: {queries} ({n_scores:.0f} of {n_asked[queries, metric]})"
         for metric, queries, n_scores in totals[["metric", "query_set", "n_scores"]].to_numpy()
     ]
     shown = totals.assign(label=labels, value=values)

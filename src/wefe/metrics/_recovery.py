@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import as_seed, check_array, check_choice, check_positive_int
+from wefe._checks import as_seed, check_array, check_choice, check_positive_int, found
 from wefe._wordset import Vectors, as_vectors, lists_of_word_sets
 from wefe.metrics._geometry import pearson
 from wefe.metrics._permutation import jackknife_error, wilson
@@ -217,7 +217,10 @@ def neighbor_test(
         raise ValueError(
             f"bias must hold a number for each of the {len(array)} vectors; got {len(numbers)}."
         )
-    chosen = check_array("rows", rows, "(n_rows,)").astype(int)
+    whole = check_array("rows", rows, "(n_rows,)")
+    chosen = whole.astype(int)
+    if (chosen != whole).any():
+        raise TypeError(f"rows must be whole numbers; got {found(rows)}.")
     if not 0 <= chosen.min() <= chosen.max() < len(array):
         got = f"{chosen.min()} to {chosen.max()}"
         raise ValueError(f"rows must be from 0 to {len(array) - 1}, the last vector; got {got}.")

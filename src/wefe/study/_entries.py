@@ -42,9 +42,16 @@ from wefe.study._schema import (
 from wefe.words import Words as AnyWords
 from wefe.words import check_preprocessors
 
+_TO_FILL_IN = "FILL IN"
 #: The source that is packaged.
 _BUILT_IN = "demo"
 _OF_TOKENIZERS = ("tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json")
+
+
+def _check_gap(text: str) -> str:
+    if text.count("{}") != 1:
+        raise ValueError(f"must have one {{}} for the word; got {text!r}")
+    return text
 
 
 class ModelEntry(Part):
@@ -87,7 +94,7 @@ class ModelEntry(Part):
     #: How to combine the token vectors of an encoder.
     pooling: Literal["auto", "mean", "first", "cls", "sentence"] = "auto"
     #: Sentences with one {} for the word, in which to embed it.
-    templates: list[str] | None = Field(default=None, min_length=1)
+    templates: list[Annotated[str, AfterValidator(_check_gap)]] | None = Field(None, min_length=1)
     #: 'cpu', 'cuda', 'cuda:1'; default: a GPU if there is one.
     device: str | None = None
     #: Type of the encoder's weights; default: the model's own.
@@ -103,6 +110,10 @@ class ModelEntry(Part):
     def _is_of_one_kind(self) -> ModelEntry:
         if (self.source is None) == (self.encoder is None):
             raise ValueError("expected one of 'source' and 'encoder', where the model is")
+        if self.place.upper().startswith(_TO_FILL_IN):
+            what = self.place.removeprefix(_TO_FILL_IN).lstrip(": ")
+            text = f"still to be filled in ({what}). Write where the model is, or remove the entry"
+            refuse([((self._kind,), text)])
         allowed = signature(self._load).parameters
         refuse(
             ((key,), f"is no option of models with {self._kind!r}")

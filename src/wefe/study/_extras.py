@@ -60,7 +60,9 @@ class ExploreEntry(Part):
     #: Criteria along whose directions to show words: gender, ...
     criteria: Criteria = Field(default=[])
     #: Words whose neighbours to show.
-    words: Annotated[list[str], AfterValidator(check_once)] = Field(default=[])
+    words: Annotated[list[Annotated[str, Field(min_length=1)]], AfterValidator(check_once)] = Field(
+        default=[]
+    )
 
     @model_validator(mode="after")
     def _say_along_what(self) -> ExploreEntry:

@@ -94,6 +94,7 @@ class GateReport:
         else:
             margin = (self.table["most"] - self.table["value"]).sort_values(kind="stable")
             title, rows = "Nearest to the limits", self.table.loc[margin.index]
+        title += " (value: distance from the score that means no bias)"
         return first_rows(title, rows.drop(columns=["passed", "reason"]))
 
     def __repr__(self) -> str:

@@ -126,6 +126,9 @@ def test_a_matrix_that_promises_more_than_there_is_is_refused(matrix, write):
 def test_objects_are_not_unpickled_unless_they_are_trusted(matrix, write, tmp_path, part):
     mark = tmp_path / "mark"
     array = np.array([Bomb(mark)], dtype=object)
+    # An array that is not needed is not opened.
+    np.savez(tmp_path / "m.npz", vectors=VECTORS, words=np.array(WORDS), more=array[0])
+    check(open_npz(tmp_path / "m.npz", PLAIN))
     path, reader = tmp_path / "m.npz", open_npz
     if part == "matrix":
         path, reader = write(npy(array, allow_pickle=True), "m.npy"), open_npy

@@ -48,7 +48,8 @@ def open_npy(path: Path, reading: Reading) -> TableSource:
 def open_array(path: Path, reading: Reading) -> Any:
     label, file = str(path), OpenFile(path)
     with file.opened() as header:
-        shape, fortran, dtype, offset = _read_header(header, file.size, label, reading)
+        shape, fortran, dtype, offset = _read_header(header, file.size, label)
+    _refuse_pickle(label, dtype, reading)
     if not (dtype.hasobject or fortran or not shape):
         return FileArray(file, offset, shape, dtype)
     with naming_errors(label, "array of numpy's"):
@@ -62,31 +63,33 @@ def open_npz(path: Path, reading: Reading) -> TableSource:
         members = archive.infolist()
         # A member is never read beyond what it promises.
         check_budget(label, sum(member.file_size for member in members), path.stat().st_size)
+        headers = {}
         for member in members:
+            name = member.filename.removesuffix(".npy")
             with archive.open(member) as file:
-                where = f"{label}, array {member.filename!r}"
-                _read_header(file, member.file_size, where, reading)
+                where = f"{label}, array {name!r}"
+                shape, _, dtype, _ = _read_header(file, member.file_size, where)
+            headers[name] = shape, dtype
+    matrices = [k for k, (shape, dtype) in headers.items() if len(shape) == 2 and dtype.kind == "f"]
+    texts = [k for k, (shape, dtype) in headers.items() if len(shape) == 1 and dtype.kind in "UO"]
+    if len(matrices) != 1 or len(texts) > 1:
+        raise ValueError(
+            f"{label}: expected one 2-d array of floats and one of words, found {headers}."
+        )
+    for name in texts:
+        _refuse_pickle(f"{label}, array {name!r}", headers[name][1], reading)
+    # Other arrays are not read.
     with naming_errors(label, "archive"), np.load(path, allow_pickle=reading.trust_pickle) as read:
-        arrays = dict(read)
-        matrices = [each for each in arrays.values() if each.ndim == 2 and each.dtype.kind == "f"]
-        texts = [each for each in arrays.values() if each.ndim == 1 and each.dtype.kind in "UO"]
-        if len(matrices) != 1 or len(texts) > 1:
-            found = {name: (each.shape, each.dtype) for name, each in arrays.items()}
-            raise ValueError(
-                f"{label}: expected one 2-d array of floats and one of words, found {found}."
-            )
+        vectors = read[matrices[0]]
         if vocabulary is None and texts:
-            vocabulary = texts[0].tolist()
-    return _join(path, matrices[0], vocabulary)
+            vocabulary = read[texts[0]].tolist()
+    return _join(path, vectors, vocabulary)
 
 
 def _read_header(
-    file: IO[bytes], size: int, label: str, reading: Reading
+    file: IO[bytes], size: int, label: str
 ) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Return shape, order, dtype and start of an array that fills the rest of `size` bytes.
-
-    Objects, which are a pickle, are refused unless the user trusts it.
-    """
+    """Return shape, order, dtype and start of an array that fills the rest of `size` bytes."""
     # numpy makes room for as many bytes as a header says that it has.
     head = io.BytesIO(file.read(_MAX_HEADER_BYTES))
     with naming_errors(label, "array of numpy's"):
@@ -98,12 +101,15 @@ def _read_header(
         promised, there = math.prod(shape) * dtype.itemsize, size - head.tell()
         if not dtype.hasobject and (min(shape, default=0) < 0 or promised != there):
             raise ValueError(f"shape {shape} of {dtype} takes {promised:,} bytes, found {there:,}")
+    return shape, fortran, dtype, head.tell()
+
+
+def _refuse_pickle(label: str, dtype: np.dtype[Any], reading: Reading) -> None:
     if dtype.hasobject and not reading.trust_pickle:
         raise ValueError(
             f"{label} holds Python objects in a pickle, which can run any code when it is opened. "
             "If you trust its author, trust_pickle=True opens it."
         )
-    return shape, fortran, dtype, head.tell()
 
 
 # ---- Vocabularies ------------------------------------------------------------------------------
