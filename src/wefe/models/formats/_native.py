@@ -29,7 +29,7 @@ from wefe._checks import logger
 from wefe._files import atomic_file
 from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, chunks, number
-from wefe.models._types import FloatArray
+from wefe.models._types import CHUNK_ROWS, FloatArray
 from wefe.models.formats._safetensors import Tensor, header_of, read_header
 from wefe.models.formats._source import Reading, TableSource, VectorSource, naming_errors
 from wefe.models.formats._write import Writing, cast_finite
@@ -83,7 +83,7 @@ class FileVocabulary(Mapping[str, int]):
         return self._hashes[:]
 
     def __iter__(self) -> Iterator[str]:
-        for part in chunks(len(self), 1 << 18):
+        for part in chunks(len(self), CHUNK_ROWS):
             with naming_errors(self._label, "vocabulary in UTF-8"):
                 words = [word.decode() for word in self._bytes(part.start, part.stop)]
             yield from words
