@@ -49,7 +49,7 @@ def escape_markdown(value: object) -> str:
     """
     text = re.sub(r"([\\`*_{}\[\]<>|~$&])", r"\\\1", visible(re.sub(r"\s+", " ", str(value))))
     # A line that begins with one of these would be a heading or a list.
-    text = re.sub(r"^([#+-]|\d+(?=[.)]))", "\\g<0>\u200b", text)
+    text = re.sub(r"^([#+-]+|\d+[.)])(?= )", "\\g<0>\u200b", text)
     # An invisible space prevents links and mentions of people and issues.
     return re.sub(r"(?i)[@#](?=\w)|:(?=//)|www(?=\.)", "\\g<0>\u200b", text)
 

@@ -41,7 +41,7 @@ def test_names_in_sentences_are_bold_also_where_they_are_cut():
         ("~~a~~ *b* _c_ $d$ &lt; <b> `x`", r"\~\~a\~\~ \*b\* \_c\_ \$d\$ \&lt; \<b\> \`x\`"),
         ("glove 6B-50d", "glove 6B-50d"),
         ("- 1. a", "-\u200b 1. a"),
-        ("1. a", "1\u200b. a"),
+        ("1. a", "1.\u200b a"),
         ("http://a.b www.c.d", "http:\u200b//a.b www\u200b.c.d"),
         ("\u2066b\u202e", r"\\u2066b\\u202e"),
     ],
