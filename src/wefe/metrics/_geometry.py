@@ -125,13 +125,14 @@ def average_ranks(
     Sorted neighbours that differ by at most `tolerance` tie.
     """
     rows = np.atleast_2d(values)
-    counts = np.ones((1, rows.shape[1])) if weights is None else weights
     order = np.argsort(rows, axis=1)
     begins = np.diff(np.take_along_axis(rows, order, axis=1), axis=1) > tolerance
-    shape = max(len(rows), len(counts)), rows.shape[1]
-    order = np.broadcast_to(order, shape)
+    counts = np.ones((1, order.shape[1])) if weights is None else weights
+    shared = len(order) == 1
     if np.ptp(counts):
-        counts = np.take_along_axis(np.broadcast_to(counts, shape), order, axis=1)
+        counts = (
+            counts.take(order[0], axis=1) if shared else np.take_along_axis(counts, order, axis=1)
+        )
     until = np.cumsum(counts, axis=1)
     before = until - counts
     if not begins.all():
@@ -140,8 +141,13 @@ def average_ranks(
         before = np.maximum.accumulate(starts, axis=1)
         ends = np.where(np.hstack([begins, edge]), until, np.inf)
         until = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    ranks = np.empty(shape)
-    np.put_along_axis(ranks, order, (before + until + 1) / 2, axis=1)
+    middles = (before + until + 1) / 2
+    ranks: Vectors
+    if shared:
+        ranks = middles.take(order[0].argsort(), axis=1)
+    else:
+        ranks = np.empty(order.shape)
+        np.put_along_axis(ranks, order, middles, axis=1)
     return ranks.reshape(values.shape) if weights is None else ranks
 
 
