@@ -116,23 +116,26 @@ def pearson(x: Vectors, y: Vectors) -> float:
     return cosine(x - x.mean(), y - y.mean())
 
 
-def average_ranks(
-    values: Vectors, weights: Vectors | None = None, tolerance: float = 0.0
-) -> Vectors:
-    """Ranks from 1 of words that count as often as their weights say; ties share their mean rank.
+def average_ranks(values: Vectors, tolerance: float = 0.0) -> Vectors:
+    """Ranks from 1 of values (n_words,) or, in each row, (n_rows, n_words); ties share their mean.
 
-    `values` have shape (n_words,) or (n_cases or 1, n_words), `weights` (n_cases or 1, n_words).
     Sorted neighbours that differ by at most `tolerance` tie.
     """
     rows = np.atleast_2d(values)
+    doubled = _doubled_ranks(rows, np.ones((1, rows.shape[1])), tolerance)
+    return (doubled.reshape(values.shape) + 1) / 2
+
+
+def _doubled_ranks(rows: Vectors, weights: Vectors, tolerance: float) -> Vectors:
+    """Twice the ranks, minus 1, of words that count as often as their weights say.
+
+    `rows` have shape (n_cases or 1, n_words), `weights` too.
+    """
     order = np.argsort(rows, axis=1)
     begins = np.diff(np.take_along_axis(rows, order, axis=1), axis=1) > tolerance
-    counts = np.ones((1, order.shape[1])) if weights is None else weights
+    # A common order needs no indices for each case, which is faster.
     shared = len(order) == 1
-    if np.ptp(counts):
-        counts = (
-            counts.take(order[0], axis=1) if shared else np.take_along_axis(counts, order, axis=1)
-        )
+    counts = weights.take(order[0], axis=1) if shared else np.take_along_axis(weights, order, 1)
     until = np.cumsum(counts, axis=1)
     before = until - counts
     if not begins.all():
@@ -141,14 +144,14 @@ def average_ranks(
         before = np.maximum.accumulate(starts, axis=1)
         ends = np.where(np.hstack([begins, edge]), until, np.inf)
         until = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    middles = (before + until + 1) / 2
+    before += until
     ranks: Vectors
     if shared:
-        ranks = middles.take(order[0].argsort(), axis=1)
-    else:
-        ranks = np.empty(order.shape)
-        np.put_along_axis(ranks, order, middles, axis=1)
-    return ranks.reshape(values.shape) if weights is None else ranks
+        ranks = before.take(order[0].argsort(), axis=1)
+        return ranks
+    ranks = np.empty(order.shape)
+    np.put_along_axis(ranks, order, before, axis=1)
+    return ranks
 
 
 def spearman(x: Vectors, y: Vectors, weights: Weights, tolerance: float = 0.0) -> Vectors:
@@ -164,12 +167,11 @@ def spearman(x: Vectors, y: Vectors, weights: Weights, tolerance: float = 0.0) -
         w = weights.matrix(block)
         used = w.any(axis=0)
         w = w[:, used]
-        middle = (w.sum(axis=1, keepdims=True) + 1) / 2
+        totals, roots = w.sum(axis=1, keepdims=True), np.sqrt(w)
         parts = ((each[block] if len(each) > 1 else each)[:, used] for each in (x, y))
-        one, other = (average_ranks(part, w, tolerance) - middle for part in parts)
-        weighted = w * one
-        squares = row_products(weighted, one) * row_products(w * other, other)
+        one, other = (roots * (_doubled_ranks(part, w, tolerance) - totals) for part in parts)
+        squares = row_products(one, one) * row_products(other, other)
         with np.errstate(invalid="ignore", divide="ignore"):
-            scores.append(row_products(weighted, other) / np.sqrt(squares))
+            scores.append(row_products(one, other) / np.sqrt(squares))
     undefined = np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
     return np.where(undefined, np.nan, np.clip(np.concatenate(scores), -1.0, 1.0))
