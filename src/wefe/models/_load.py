@@ -84,8 +84,8 @@ def load(
           `trust_pickle` (``wefe[gensim]``).
         - .npy and .npz with a vocabulary, and parquet (``wefe[parquet]``).
 
-        An object: gensim vectors or a model with such vectors, a spaCy pipeline, vocabulary or
-        vectors, flair's classic embeddings, a pandas DataFrame, a dict, or a pair (words, array).
+        An object: gensim vectors or a model with such vectors, a spaCy pipeline or vocabulary,
+        flair's classic embeddings, a pandas DataFrame, a dict, or a pair (words, array).
 
         A name: a Hugging Face repository ('org/name', or 'org/name@revision' for a branch, tag or
         commit), an embedding of gensim-data ('glove-twitter-25'), or 'demo' for the packaged

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wefe._checks import found, nearest
+from wefe._checks import found, import_library, nearest
 from wefe.models._tables import ArrayVectors, RowVectors, table_of
 from wefe.models.formats import _hub, _registry
 from wefe.models.formats._arrays import class_names, gensim_source, gensim_table
@@ -81,8 +81,8 @@ def open_object(source: Any, reading: Reading) -> VectorSource:
         return open_dict(source)
     if re.search(r"\bpandas\.\S*DataFrame\b", classes):
         return open_frame(source)
-    if re.search(r"\bspacy\.(language\.Language|vocab\.Vocab|vectors\.Vectors)\b", classes):
-        return _open_spacy(source, label, reading)
+    if re.search(r"\bspacy\.(language\.Language|vocab\.Vocab)\b", classes):
+        return _open_spacy(source, label)
     if re.search(r"\bflair\.embeddings\.", classes):
         # flair calls them by the path of their file, if that was given.
         name = Path(getattr(source, "name", _UNNAMED)).stem
@@ -93,33 +93,20 @@ def open_object(source: Any, reading: Reading) -> VectorSource:
     return TableSource(table_of("source", source), label, name)
 
 
-def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
+def _open_spacy(source: Any, label: str) -> TableSource:
     vocabulary = getattr(source, "vocab", source)
-    vectors = getattr(vocabulary, "vectors", vocabulary)
+    vectors, strings = vocabulary.vectors, vocabulary.strings
     # Row -1 is spaCy's mark of a word that lost its vector.
-    rows = {key: row for key, row in vectors.key2row.items() if row >= 0}
-    strings = vocabulary.strings
-    known = {strings[key]: row for key, row in rows.items() if key in strings}
-    # On a GPU it is an array of cupy.
-    data = np.asarray(getattr(vectors.data, "get", lambda: vectors.data)())
-    places = np.array(list(known.values()), dtype=np.intp)
-    index = dict(zip(known, range(len(known)), strict=True))
-    table = RowVectors(index, data, places=places)
-    opened = TableSource(table, label, str(getattr(vectors, "name", None) or _UNNAMED))
-    opened.reading = reading
-    if unnamed := len(rows) - len(known):
-        opened.skip_or_raise(
-            "",
-            f"{unnamed:,} of its {len(rows):,} vectors have no word in its StringStore. Pass the "
-            "pipeline or its vocab, or leave them out with on_error='skip'.",
-            unnamed,
-        )
-    if not known:
+    rows = {strings[key]: row for key, row in vectors.key2row.items() if row >= 0}
+    if not rows:
         raise ValueError(
             f"{label} lists no words with vectors, as small pipelines (..._sm) and floret do not. "
             "For floret, give a dict: {word: nlp.vocab[word].vector for word in words}."
         )
-    return opened
+    index = dict(zip(rows, range(len(rows)), strict=True))
+    places = np.array(list(rows.values()), dtype=np.intp)
+    table = RowVectors(index, np.asarray(vectors.data), places=places)
+    return TableSource(table, label, vectors.name or _UNNAMED)
 
 
 def flair_to_gensim(flair_embedding: Any) -> Any:
@@ -132,7 +119,7 @@ def flair_to_gensim(flair_embedding: Any) -> Any:
 
     Returns
     -------
-    gensim.models.KeyedVectors or ArrayVectors
+    gensim.models.KeyedVectors
         Vectors for `WordEmbeddingModel`.
 
     Examples
@@ -155,10 +142,7 @@ def flair_to_gensim(flair_embedding: Any) -> Any:
         )
     words = sorted(vocabulary, key=vocabulary.__getitem__)
     vectors = layer.weight.detach().cpu().numpy()[[vocabulary[word] for word in words]]
-    try:
-        from gensim.models import KeyedVectors
-    except ImportError:
-        return ArrayVectors(words, vectors)
-    table = KeyedVectors(vector_size=vectors.shape[1], dtype=vectors.dtype)
+    library = import_library("gensim.models", "gensim", "flair_to_gensim")
+    table = library.KeyedVectors(vector_size=vectors.shape[1], dtype=vectors.dtype)
     table.add_vectors(words, vectors)
     return table
