@@ -27,7 +27,6 @@ import numpy.typing as npt
 
 from wefe._checks import logger
 from wefe._files import atomic_file
-from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, chunks, number
 from wefe.models._types import CHUNK_ROWS, FloatArray
 from wefe.models.formats._safetensors import Tensor, header_of, read_header
@@ -127,50 +126,30 @@ def open_safetensors(path: Path, reading: Reading) -> VectorSource:
 def _open_native(
     path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
 ) -> TableSource:
-    arrays = _arrays(path, tensors)
-    numbers = arrays["embeddings"]
-    index: Mapping[str, int]
-    if "vocabulary.hashes" in arrays:
-        parts: Any = (arrays[f"vocabulary{part}"] for part in ("", ".starts", ".hashes", ".rows"))
-        index = FileVocabulary(str(path), *parts)
-        n_rows = len(index)
-    else:
-        with naming_errors(str(path), "vocabulary in UTF-8"):
-            words = arrays["vocabulary"][:].tobytes().decode("utf-8").split("\n")
-        index = dict(zip(words, itertools.count()))
-        # Words that come twice shift the rows of those behind them.
-        n_rows = len(words)
-    if not len(index) == n_rows == len(numbers):
+    label = str(path)
+    with naming_errors(label, "whole native file"):
+        array = tensors["embeddings"].numbers(2, "F32", "F16", "F64", "I8")
+        letters = tensors["vocabulary"].numbers(1, "U8")
+        scale = tensors["scale"].numbers(1, "F32")[:] if array.dtype == np.int8 else None
+        index: Mapping[str, int]
+        if "vocabulary.hashes" in tensors:
+            starts = tensors["vocabulary.starts"].numbers(1, "U64")
+            hashes = tensors["vocabulary.hashes"].numbers(1, "U64")
+            rows = tensors["vocabulary.rows"].numbers(1, "U32")
+            index = FileVocabulary(label, letters, starts, hashes, rows)
+            sizes = {len(starts) - 1, len(hashes), len(rows)}
+        else:
+            words = letters[:].tobytes().decode("utf-8").split("\n")
+            index = dict(zip(words, itertools.count()))
+            # Words that come twice shift the rows of those behind them.
+            sizes = {len(words), len(index)}
+    sizes.add(len(array if scale is None else scale))
+    if sizes != {len(array)}:
         raise ValueError(
-            f"{path}: the vocabulary has {len(index)} different words for {len(numbers)} vectors."
+            f"{path}: the vocabulary has {len(index)} different words for {len(array)} vectors."
         )
-    scale = arrays["scale"][:] if numbers.dtype == np.int8 else None
-    table = RowVectors(index, numbers, scale)
-    return TableSource(table, str(path), metadata.get("name") or path.stem)
-
-
-def _arrays(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, FileArray]:
-    """Check the tensors of the format; others are ignored."""
-    matrix, letters = tensors["embeddings"], tensors["vocabulary"]
-    n_words, dim = matrix.shape if len(matrix.shape) == 2 else (-1, -1)
-    expected = {
-        "vocabulary": ("U8", (letters.nbytes,)),
-        "embeddings": (matrix.dtype, (n_words, dim)),
-    }
-    if matrix.dtype == "I8":
-        expected["scale"] = "F32", (n_words,)
-    if "vocabulary.hashes" in tensors:
-        expected["vocabulary.starts"] = "U64", (n_words + 1,)
-        expected["vocabulary.hashes"] = "U64", (n_words,)
-        expected["vocabulary.rows"] = "U32", (n_words,)
-    used = {name: tensor for name, tensor in tensors.items() if name in expected}
-    found = {name: (tensor.dtype, tensor.shape) for name, tensor in used.items()}
-    if found != expected or matrix.dtype not in ("F32", "F16", "F64", "I8"):
-        raise ValueError(
-            f"{path}: expected the tensors {expected}, 'embeddings' of two dimensions and of "
-            f"floating-point numbers or int8; found {found}."
-        )
-    return {name: tensor.array for name, tensor in used.items()}
+    table = RowVectors(index, array, scale)
+    return TableSource(table, label, metadata.get("name") or path.stem)
 
 
 def _encoded(word: str) -> bytes:

@@ -40,9 +40,15 @@ class Tensor:
     offset: int
     nbytes: int
 
-    @property
-    def array(self) -> FileArray:
-        """The numbers; bfloat16 as integers of the same width."""
+    def numbers(self, n_dims: int, *dtypes: str) -> FileArray:
+        """Return the numbers (bfloat16 as integers); refuse other types and dimensions."""
+        is_known = self.dtype in DTYPES and self.dtype.startswith(dtypes)
+        if not is_known or len(self.shape) != n_dims:
+            raise ValueError(
+                f"{self.file.path}: expected numbers of {', '.join(dtypes)} in {n_dims} dimensions "
+                f"in the tensor {self.name!r}; found {self.dtype} of shape {self.shape}. Use the "
+                "model in another precision."
+            )
         return FileArray(self.file, self.offset, self.shape, DTYPES[self.dtype])
 
 

@@ -19,7 +19,7 @@ from wefe._files import read_json
 from wefe.models._file_array import FileArray
 from wefe.models._tables import StoredVectors, chunks
 from wefe.models._types import CHUNK_ROWS, FloatArray, Subwords
-from wefe.models.formats._safetensors import DTYPES, Tensor, bfloat16_to_float32, read_header
+from wefe.models.formats._safetensors import bfloat16_to_float32, read_header
 from wefe.models.formats._source import Reading, TableSource
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
     name = choose_table(str(weights), tables)
     static = name in ("embeddings", "embedding.weight")
     # model2vec rounds to int8 and reads the integers as numbers.
-    table = _array(weights, tensors[name], 2, ["F64", "F32", "F16", "BF16"] + ["I8"] * static)
+    table = tensors[name].numbers(2, "F64", "F32", "F16", "BF16", *["I8"] * static)
     extras = {*_EXTRAS} & {*tensors} if name == "embeddings" else ()
     tokens = TokenVectors(
         table,
@@ -339,7 +339,7 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
         static=static,
         normalize=static and "Normalize" in steps,
         label=str(path),
-        **{key: _array(weights, tensors[key], 1, _EXTRAS[key])[:] for key in extras},
+        **{key: tensors[key].numbers(1, *_EXTRAS[key])[:] for key in extras},
     )
     layers = ["the layers of a language model (wefe.contextual.load_encoder runs them)"]
     left_out = sorted({*steps} - {"Normalize"}) if static else layers
@@ -349,17 +349,6 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
         *(path, len(tokens), name, tokens.policy, ", ".join(left_out) or "nothing"),
     )
     return TableSource(tokens, str(path), _name_of(path, root), subwords=tokens.policy != "refuse")
-
-
-def _array(path: Path, tensor: Tensor, n_dims: int, dtypes: Sequence[str]) -> FileArray:
-    is_known = tensor.dtype in DTYPES and tensor.dtype.startswith(tuple(dtypes))
-    if not is_known or len(tensor.shape) != n_dims:
-        raise ValueError(
-            f"{path}: expected numbers of {', '.join(dtypes)} in {n_dims} dimensions in the tensor "
-            f"{tensor.name!r}; found {tensor.dtype} of shape {tensor.shape}. Use the model in "
-            "another precision."
-        )
-    return tensor.array
 
 
 def _name_of(path: Path, root: Path) -> str:
