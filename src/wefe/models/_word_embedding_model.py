@@ -253,7 +253,8 @@ class WordEmbeddingModel:
             The file. It is replaced only when the new file is complete.
         format : {'glove', 'word2vec', 'word2vec-binary', 'gensim', 'native'}, optional
             By default the suffix decides: .txt, .vec, .bin, .kv or .safetensors. The first three
-            may be compressed ('.txt.gz'). The native format opens in milliseconds.
+            may be compressed ('.txt.gz'). The native format opens in milliseconds. gensim's is that
+            of plain `KeyedVectors`, without counts and n-grams.
         progress : bool, default=True
             Whether to show a progress bar.
 

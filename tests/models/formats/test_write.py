@@ -216,24 +216,12 @@ def test_gensim_opens_its_own_format_with_words_vectors_and_dtype(tmp_path, dtyp
     np.testing.assert_array_equal(theirs["they"], vectors[0])
 
 
-def test_fasttext_keeps_ngrams_and_vectors_to_the_last_bit_but_not_cached_lengths(
-    tmp_path, gensim_model
-):
+def test_of_fasttext_the_vectors_of_words_are_written_as_plain_ones(tmp_path, gensim_model):
     fasttext = gensim_model("FastText").wv
-    unseen = fasttext.get_vector("working").copy()
-    model = WordEmbeddingModel(fasttext, "ft", use_subwords=True)
+    model = WordEmbeddingModel(fasttext, "ft")
     model.update("she", np.arange(4, dtype=np.float32))
-    vectors = fasttext.vectors.copy()
-    fasttext.norms = np.zeros(5)
     model.save(tmp_path / "m.kv")
-    loaded = type(fasttext).load(str(tmp_path / "m.kv"))
-    assert (fasttext.norms is None, loaded.norms is None) == (False, True)
-    assert loaded.index_to_key == fasttext.index_to_key
-    assert loaded.get_vecattr("reads", "count") == 10
-    np.testing.assert_array_equal(loaded.vectors, vectors)
-    np.testing.assert_array_equal(loaded.get_vector("working"), unseen)
-    # The n-grams of each word are computed again.
-    assert b"buckets_word" not in (tmp_path / "m.kv").read_bytes()
+    check_loaded(tmp_path / "m.kv", fasttext.index_to_key, fasttext.vectors)
 
 
 # Choosing the format

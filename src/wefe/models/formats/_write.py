@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import copy
 import gzip
 import lzma
 import os
@@ -76,17 +75,14 @@ def save_table(
     name: str = "",
     progress: bool = True,
 ) -> None:
-    chosen, wv = format_of(path, format), getattr(table, "wv", table)
+    chosen = format_of(path, format)
     if table.requested is not None:
         logger.warning(
             "%s was opened for some words only, so %s contains these %d", name, path, len(table)
         )
-    if chosen == "gensim" and isinstance(wv, _keyed_vectors()):
-        _pickle(path, wv)
-    else:
-        size = len(table), table.vector_size
-        task = Writing(table.blocks(), *size, chosen, table.dtype, name, progress)
-        function(BY_NAME[chosen].writer or "")(path, task)
+    size = len(table), table.vector_size
+    task = Writing(table.blocks(), *size, chosen, table.dtype, name, progress)
+    function(BY_NAME[chosen].writer or "")(path, task)
 
 
 def _binary_records(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
@@ -122,8 +118,13 @@ def write_plain(path: str | os.PathLike[str], task: Writing) -> None:
 
 
 def write_gensim(path: str | os.PathLike[str], task: Writing) -> None:
-    """Write one pickle for ``gensim.models.KeyedVectors.load``; needs all vectors in memory."""
-    table = _keyed_vectors()(task.dim, dtype=task.dtype)
+    """Write plain `KeyedVectors` of gensim in one pickle; needs all vectors in memory.
+
+    Given a name, their own `save` puts large arrays into more files, which one renaming cannot
+    replace.
+    """
+    library = import_library("gensim.models", "gensim", "the format 'gensim'")
+    table = library.KeyedVectors(task.dim, dtype=task.dtype)
     table.index_to_key, table.next_index = [], task.n_words
     table.vectors = np.empty((task.n_words, task.dim), dtype=task.dtype)
     for words, block in task.shown(path):
@@ -131,31 +132,9 @@ def write_gensim(path: str | os.PathLike[str], task: Writing) -> None:
         table.vectors[start : start + len(words)] = cast_finite(words, block, task.dtype)
         table.index_to_key += words
     table.key_to_index = {word: row for row, word in enumerate(table.index_to_key)}
-    _pickle(path, table)
-
-
-def _keyed_vectors() -> Any:
-    return import_library("gensim.models", "gensim", "the format 'gensim'").KeyedVectors
-
-
-def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
-    """Write gensim vectors as their `save` writes to an open file.
-
-    Given a name, `save` puts large arrays into more files, which one renaming cannot replace.
-    """
-    whole = copy.copy(vectors)
-    # Lengths that were cached before the vectors were changed from outside would stay wrong.
-    whole.norms = None
-    # gensim leaves out what fastText can compute again. The n-grams of every word are that; the
-    # vectors would come out a little different.
-    vars(whole).pop("buckets_word", None)
-    for name, value in vars(whole).items():
-        if isinstance(value, np.memmap):
-            # Else it would be copied, and be no plain array when it is loaded.
-            setattr(whole, name, np.asarray(value))
     with atomic_file(path) as file:
         # Protocol 5 writes arrays without a copy in memory.
-        pickle.dump(whole, file, protocol=5)
+        pickle.dump(table, file, protocol=5)
 
 
 def format_of(path: str | os.PathLike[str], format: str | None) -> str:  # noqa: A002
