@@ -17,7 +17,7 @@ import functools
 import hashlib
 import itertools
 from array import array
-from collections.abc import ItemsView, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -87,8 +87,8 @@ class FileVocabulary(Mapping[str, int]):
                 words = [word.decode() for word in self._bytes(part.start, part.stop)]
             yield from words
 
-    def items(self) -> ItemsView[str, int]:
-        return _Items(self)
+    def items(self) -> Iterator[tuple[str, int]]:  # type: ignore[override]
+        return zip(self, itertools.count())
 
     def values(self) -> range:  # type: ignore[override]
         return range(len(self))
@@ -102,15 +102,6 @@ class FileVocabulary(Mapping[str, int]):
                 letters = self._letters[first:last].tobytes()
                 return [letters[i - first : j - first - 1] for i, j in pairwise(bounds)]
         raise ValueError(f"{self._label} is damaged: its index of words points outside of it.")
-
-
-class _Items(ItemsView[str, int]):
-    """Words and rows, one after the other: a dict of all would take more memory than the file."""
-
-    _mapping: FileVocabulary
-
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        return zip(self._mapping, itertools.count())
 
 
 def open_safetensors(path: Path, reading: Reading) -> VectorSource:
