@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -65,12 +65,6 @@ class OpenFile:
         self.read_into(buffer, offset)
         self.check()
         return bytes(buffer)
-
-    def opened(self) -> BinaryIO:
-        """Return a new handle at the start of the same file, even if its name now means another."""
-        file = os.fdopen(os.dup(self._descriptor), "rb")
-        file.seek(0)
-        return file
 
     def __reduce__(self) -> Any:
         return OpenFile, (self.path.absolute(), self.stamp)

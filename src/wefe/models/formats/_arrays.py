@@ -10,7 +10,7 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,8 +47,8 @@ def open_npy(path: Path, reading: Reading) -> TableSource:
 
 def open_array(path: Path, reading: Reading) -> Any:
     label, file = str(path), OpenFile(path)
-    with file.opened() as header:
-        shape, fortran, dtype, offset = _read_header(header, file.size, label)
+    head = file.read(0, min(file.size, _MAX_HEADER_BYTES))
+    shape, fortran, dtype, offset = _read_header(head, file.size, label)
     _refuse_pickle(label, dtype, reading)
     if not (dtype.hasobject or fortran or not shape):
         return FileArray(file, offset, shape, dtype)
@@ -67,8 +67,9 @@ def open_npz(path: Path, reading: Reading) -> TableSource:
         for member in members:
             name = member.filename.removesuffix(".npy")
             with archive.open(member) as file:
-                where = f"{label}, array {name!r}"
-                shape, _, dtype, _ = _read_header(file, member.file_size, where)
+                head = file.read(_MAX_HEADER_BYTES)
+            where = f"{label}, array {name!r}"
+            shape, _, dtype, _ = _read_header(head, member.file_size, where)
             headers[name] = shape, dtype
     matrices = [k for k, (shape, dtype) in headers.items() if len(shape) == 2 and dtype.kind == "f"]
     texts = [k for k, (shape, dtype) in headers.items() if len(shape) == 1 and dtype.kind in "UO"]
@@ -87,17 +88,15 @@ def open_npz(path: Path, reading: Reading) -> TableSource:
 
 
 def _read_header(
-    file: IO[bytes], size: int, label: str
+    first_bytes: bytes, size: int, label: str
 ) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
     """Return shape, order, dtype and start of an array that fills the rest of `size` bytes."""
     # numpy makes room for as many bytes as a header says that it has.
-    head = io.BytesIO(file.read(_MAX_HEADER_BYTES))
+    head = io.BytesIO(first_bytes)
     with naming_errors(label, "array of numpy's"):
-        read = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[np.lib.format.read_magic(head)]
-        shape, fortran, dtype = read(head)
+        np.lib.format.read_magic(head)
+        # Of another version are only headers that are longer.
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(head)
         promised, there = math.prod(shape) * dtype.itemsize, size - head.tell()
         if not dtype.hasobject and (min(shape, default=0) < 0 or promised != there):
             raise ValueError(f"shape {shape} of {dtype} takes {promised:,} bytes, found {there:,}")
