@@ -110,10 +110,8 @@ def flair_object(kind, **attributes):
 
 
 def test_classic_embeddings_of_flair_are_taken_and_contextual_ones_refused():
-    parts = {"precomputed_word_embeddings": TABLE, "name": "folder/glove.gensim"}
-    source = open_object(flair_object("WordEmbeddings", **parts), PLAIN)
-    check_source(source, WORDS, VECTORS)
-    assert source.name == "glove"
+    flair = flair_object("WordEmbeddings", precomputed_word_embeddings=TABLE)
+    check_source(open_object(flair, PLAIN), WORDS, VECTORS)
     with pytest.raises(TypeError, match="TransformerWordEmbeddings"):
         open_object(flair_object("TransformerWordEmbeddings"), PLAIN)
     for other in ({"vocab": {"she": 0}}, {"vocab": WORDS, "embedding": SimpleNamespace(weight=1)}):

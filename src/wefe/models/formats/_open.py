@@ -76,7 +76,7 @@ def _fetch(text: str, path: Path, reading: Reading) -> Path:
 def open_object(source: Any, reading: Reading) -> VectorSource:
     """Open an object, known by the name of its class, so that no library is imported."""
     classes = " ".join(class_names(source))
-    label, name = f"the {type(source).__name__}", _UNNAMED
+    label = f"the {type(source).__name__}"
     if isinstance(source, Mapping):
         return open_dict(source)
     if re.search(r"\bpandas\.\S*DataFrame\b", classes):
@@ -84,13 +84,11 @@ def open_object(source: Any, reading: Reading) -> VectorSource:
     if re.search(r"\bspacy\.(language\.Language|vocab\.Vocab)\b", classes):
         return _open_spacy(source, label)
     if re.search(r"\bflair\.embeddings\.", classes):
-        # flair calls them by the path of their file, if that was given.
-        name = Path(getattr(source, "name", _UNNAMED)).stem
         source = flair_to_gensim(source)
     table = gensim_table(source)
     if table is not None:
-        return gensim_source(table, label, name, reading)
-    return TableSource(table_of("source", source), label, name)
+        return gensim_source(table, label, _UNNAMED, reading)
+    return TableSource(table_of("source", source), label, _UNNAMED)
 
 
 def _open_spacy(source: Any, label: str) -> TableSource:
