@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, import_library, logger
+from wefe._checks import import_library, logger
 from wefe._files import read_json
 from wefe.models._file_array import FileArray
 from wefe.models._tables import StoredVectors, chunks
@@ -23,7 +23,7 @@ from wefe.models.formats._safetensors import bfloat16_to_float32, read_header
 from wefe.models.formats._source import Reading, TableSource
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import AddedToken, Tokenizer
 
 
 # Tables that were made for vectors of words (model2vec, StaticEmbedding of sentence-transformers),
@@ -153,48 +153,81 @@ _EXTRAS = {"mapping": ("I", "U"), "weights": ("F",)}
 _PLACEHOLDER = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 
 
-class _Words:
-    """The tokens of words as inside a sentence.
+class TokenVectors(StoredVectors):
+    """Words that are exactly one token, and vectors built from subwords for the others.
 
-    If the tokenizer writes the preceding space into the token, a space is added, so that 'he' is
-    the token of ' he' and not the end of 'the', except in scripts without spaces. In a `static`
-    table (model2vec), words are tokenized as they are, and unknown tokens are left out.
+    Words are tokenized as inside a sentence: if the tokenizer writes the preceding space into the
+    token, a space is added, so that 'he' is the token of ' he' and not the end of 'the', except in
+    scripts without spaces. In a `static` table (model2vec), words are tokenized as they are.
+
+    `table` has floating-point numbers, int8, or raw bfloat16 (uint16). `policy` decides about words
+    of several tokens. Means ignore unknown tokens in a `static` table; otherwise a word with an
+    unknown token has no vector. `mapping` and `weights` have the row of each token and a factor for
+    it. `normalize` scales vectors to unit length after the mean.
     """
 
-    def __init__(self, tokenizer: Tokenizer, static: bool) -> None:
-        self._tokenizer = tokenizer
+    knows_subwords = True
+
+    def __init__(
+        self,
+        table: npt.NDArray[Any] | FileArray,
+        tokenizer: Tokenizer,
+        policy: Subwords,
+        *,
+        static: bool = False,
+        mapping: npt.NDArray[Any] | None = None,
+        weights: npt.NDArray[Any] | None = None,
+        normalize: bool = False,
+        label: str = "the table",
+    ) -> None:
+        vocabulary = tokenizer.get_vocab(with_added_tokens=True)
+        n_tokens = max(vocabulary.values(), default=-1) + 1
+        # No array is made for as many tokens as a damaged tokenizer may have.
+        rows = np.arange(len(table)) if mapping is None else mapping
+        n_known = len(rows) if weights is None else min(len(rows), len(weights))
+        if n_known < n_tokens or not 0 <= rows.min() <= rows.max() < len(table):
+            raise ValueError(
+                f"{label}: the table, of shape {table.shape}, its mapping and weights do not fit a "
+                f"tokenizer of {n_tokens:,} tokens. Use the one that was saved with the table."
+            )
+        parts = [part for part in (table, mapping, weights) if part is not None]
+        self.stored_nbytes = sum(part.nbytes for part in parts)
+        self.stored_held = "memory" if isinstance(table, np.ndarray) else "mapped"
+        self.vector_size = int(table.shape[1])
+        self._table, self.policy, self._normalize = table, policy, normalize
+        self._mapping, self._weights = rows.astype(np.intp, casting="same_kind"), weights
         tokenizer.no_padding()
         tokenizer.no_truncation()
         if getattr(tokenizer.model, "dropout", None):
             tokenizer.model.dropout = None
-        self.vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
-        self._added = tokenizer.get_added_tokens_decoder()
-        self._unknown = _unknown_id(tokenizer)
-        self._special = {
-            token
-            for token, entry in self._added.items()
-            if entry.special or _PLACEHOLDER.fullmatch(entry.content)
-        } - {self._unknown}
-        # What no other word is built from.
-        self._refused = self._special if static else self._special | {self._unknown}
+        self._tokenizer, self._unknown = tokenizer, _unknown_id(tokenizer)
         self._space = "" if static or not marks_spaces(tokenizer) else " "
         self._unspaced = re.compile(r"(?!)") if static else UNSPACED
-        self._lone_spaces = {self.vocabulary.get(mark) for mark in SPACES}
+        self._lone_spaces = {vocabulary.get(mark) for mark in SPACES}
+        added = tokenizer.get_added_tokens_decoder()
+        placeholders = {
+            token
+            for token, entry in added.items()
+            if entry.special or _PLACEHOLDER.fullmatch(entry.content)
+        }
+        # What no other word is built from.
+        self._refused = placeholders - {self._unknown} if static else placeholders | {self._unknown}
+        # Which of several texts a number stands for changes from run to run.
+        clear = {token for token, n in Counter(vocabulary.values()).items() if n == 1} | {*added}
+        words = self._whole_words(sorted(clear - placeholders - {self._unknown}), added)
+        self.key_to_index = dict(zip(words, range(len(words)), strict=True))
+        self._tokens = np.array(list(words.values()), dtype=np.intp)
 
-    def of_one_token(self) -> dict[str, int]:
-        """Return the words that are exactly one token; special tokens are not words."""
+    def _whole_words(self, tokens: list[int], added: dict[int, AddedToken]) -> dict[str, int]:
+        """Return the words that are exactly one of some tokens."""
         prefix = getattr(self._tokenizer.model, "continuing_subword_prefix", None) or " "
         suffix = getattr(self._tokenizer.model, "end_of_word_suffix", None) or ""
-        # Which of several texts a number stands for changes from run to run.
-        times = Counter(self.vocabulary.values())
-        clear = {token for token, n in times.items() if n == 1} | {*self._added}
-        tokens = sorted(clear - self._special - {self._unknown})
         words = {}
         for part in chunks(len(tokens), CHUNK_ROWS):
             alone = [[token] for token in tokens[part]]
             texts = self._tokenizer.decode_batch(alone, skip_special_tokens=False)
             for place, (token,) in enumerate(alone):
-                text = self._added[token].content if token in self._added else texts[place]
+                text = added[token].content if token in added else texts[place]
                 texts[place] = text.replace("▁", " ").removesuffix(suffix).strip()
             # The tokenizer has the last say on whether this is the word of the token.
             for word, one, ids in zip(texts, alone, self._encode(texts), strict=True):
@@ -213,7 +246,7 @@ class _Words:
                 del ids[place][0]
         return ids
 
-    def tokens_of(self, word: str) -> list[int]:
+    def _tokens_of(self, word: str) -> list[int]:
         """Return the tokens that build the vector of a word; none if it has no vector."""
         # JSON can write half a letter (a surrogate), which no tokenizer takes.
         if not word.strip() or re.search("[\ud800-\udfff]", word):
@@ -223,57 +256,11 @@ class _Words:
             return []
         return [token for token in tokens if token != self._unknown]
 
-
-class TokenVectors(StoredVectors):
-    """Words that are exactly one token, and vectors built from subwords for the others.
-
-    `table` has floating-point numbers, int8, or raw bfloat16 (uint16). `policy` decides about words
-    of several tokens. Means ignore unknown tokens in a `static` table (model2vec); otherwise a word
-    with an unknown token has no vector. `mapping` and `weights` have the row of each token and a
-    factor for it. `normalize` scales vectors to unit length after the mean.
-    """
-
-    knows_subwords = True
-
-    def __init__(
-        self,
-        table: npt.NDArray[Any] | FileArray,
-        tokenizer: Tokenizer,
-        policy: Subwords,
-        *,
-        static: bool = False,
-        mapping: npt.NDArray[Any] | None = None,
-        weights: npt.NDArray[Any] | None = None,
-        normalize: bool = False,
-        label: str = "the table",
-    ) -> None:
-        check_choice("subwords", policy, get_args(Subwords))
-        self._words = _Words(tokenizer, static)
-        n_tokens = max(self._words.vocabulary.values(), default=-1) + 1
-        parts = [part for part in (table, mapping, weights) if part is not None]
-        self.stored_nbytes = sum(part.nbytes for part in parts)
-        # No array is made for as many tokens as a damaged tokenizer may have.
-        rows = np.arange(len(table)) if mapping is None else np.array(mapping)
-        n_known = len(rows) if weights is None else min(len(rows), len(weights))
-        if n_known < n_tokens or not 0 <= rows.min() <= rows.max() < len(table):
-            raise ValueError(
-                f"{label}: the table, of shape {table.shape}, its mapping and weights do not fit a "
-                f"tokenizer of {n_tokens:,} tokens. Use the one that was saved with the table."
-            )
-        self._table, self.policy, self._normalize = table, policy, normalize
-        self._mapping = rows.astype(np.intp, casting="same_kind")
-        self._weights = None if weights is None else np.array(weights)
-        self.vector_size = int(table.shape[1])
-        self.stored_held = "memory" if isinstance(table, np.ndarray) else "mapped"
-        words = self._words.of_one_token()
-        self.key_to_index = dict(zip(words, range(len(words)), strict=True))
-        self._tokens = np.array(list(words.values()), dtype=np.intp)
-
     def has_subwords(self, word: str) -> bool:
-        return self.policy != "refuse" and bool(self._words.tokens_of(word))
+        return self.policy != "refuse" and bool(self._tokens_of(word))
 
     def _build(self, word: str) -> FloatArray:
-        tokens = self._words.tokens_of(word)[: 1 if self.policy == "first" else None]
+        tokens = self._tokens_of(word)[: 1 if self.policy == "first" else None]
         vectors = self._of_tokens(np.array(tokens, dtype=np.intp))
         return self._finish(vectors.mean(axis=0, keepdims=True))[0]  # type: ignore[no-any-return]
 
