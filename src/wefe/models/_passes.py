@@ -55,11 +55,11 @@ def vocabulary_cosines(
     n_words = len(model.vocab) if n_words is None else min(n_words, len(model.vocab))
     cosines = np.empty((n_words, len(axes)), dtype=width)
     for part in chunks(n_words, max(1, _BLOCK_NUMBERS // model.dim)):
-        block, lengths, undirected = with_lengths(model.rows(part), width)
+        block, lengths, directed = with_lengths(model.rows(part), width)
         with np.errstate(all="ignore"):
             np.matmul(block, of_width, out=cosines[part])
             cosines[part] /= lengths[:, None]
-        cosines[part.start + undirected] = np.nan
+        cosines[part][~directed] = np.nan
     return np.clip(cosines, -1, 1, out=cosines)
 
 

@@ -141,13 +141,21 @@ def search(
     return rows, cosines
 
 
+def with_lengths(
+    vectors: FloatArray, dtype: npt.DTypeLike
+) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+    """Return vectors in a dtype, their lengths, and which rows have a direction."""
+    with np.errstate(all="ignore"):
+        block = vectors.astype(dtype, order="C", copy=False)
+        lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
+    return block, lengths, (lengths > 0) & (lengths < np.inf)
+
+
 def directions(vectors: FloatArray) -> tuple[Cosines, npt.NDArray[np.bool_]]:
     """Return unit vectors in float64 (zeros without a direction), and which rows have one."""
-    units = vectors.astype(np.float64)
+    units, lengths, directed = with_lengths(vectors.astype(np.float64), np.float64)
     with np.errstate(all="ignore"):
-        squares = np.einsum("ij,ij->i", units, units)
-        directed = np.isfinite(squares) & (squares > 0)
-        units /= np.sqrt(squares)[:, None]
+        units /= lengths[:, None]
     units[~directed] = 0
     return units, directed
 
@@ -159,16 +167,6 @@ def read(table: Table, rows: slice | Rows) -> FloatArray:
     return table[rows] if isinstance(rows, slice) else table.take(rows, axis=0)
 
 
-def with_lengths(
-    vectors: FloatArray, dtype: npt.DTypeLike
-) -> tuple[FloatArray, FloatArray, npt.NDArray[np.intp]]:
-    """Return vectors in a dtype, their lengths, and the rows without a direction."""
-    with np.errstate(all="ignore"):
-        block = vectors.astype(dtype, order="C", copy=False)
-        lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
-    return block, lengths, np.flatnonzero(~((lengths > 0) & (lengths < np.inf)))
-
-
 def _scan(
     table: Table, n_words: int, units: Approximate, k: int, of_query: Rows, banned: Rows
 ) -> Rows:
@@ -177,14 +175,14 @@ def _scan(
     best = np.full((n_queries, k), NONE)
     rows = np.full((n_queries, k), -1)
     for part in chunks(n_words, max(1, min(ROWS, CELLS // max(n_queries, dim)))):
-        block, lengths, undirected = with_lengths(read(table, part), np.float32)
+        block, lengths, directed = with_lengths(read(table, part), np.float32)
         every = np.empty((n_queries, k + len(block)), dtype=np.float32)
         every[:, :k] = best
         cosines = every[:, k:]
         with np.errstate(all="ignore"):
             np.matmul(units, block.T, out=cosines)
             cosines /= lengths
-        cosines[:, undirected] = NONE
+        cosines[:, ~directed] = NONE
         here = (banned >= part.start) & (banned < part.stop)
         cosines[of_query[here], banned[here] - part.start] = NONE
         kept = np.argpartition(every, -k, axis=1)[:, -k:]

@@ -191,13 +191,9 @@ class WordEmbeddingModel:
         ValueError.
         """
         self._check_writeable()
-        # float32 cannot square its large numbers: a length of inf would turn a vector into zeros.
-        width = np.promote_types(self.vectors.dtype, np.float64)
         for chunk in chunks(len(self.vectors), CHUNK_ROWS):
-            rows = self.vectors[chunk].astype(width)
-            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            lengths[(lengths == 0) | ~np.isfinite(lengths)] = 1
-            self._write(np.arange(chunk.start, chunk.stop), rows / lengths)
+            units, directed = directions(self.vectors[chunk])
+            self._write(chunk.start + np.flatnonzero(directed), units[directed])
 
     def update(self, word: str, embedding: FloatArray) -> None:
         """Replace the vector of one word of the vocabulary.
