@@ -153,7 +153,8 @@ def with_lengths(
 
 def directions(vectors: FloatArray) -> tuple[Cosines, npt.NDArray[np.bool_]]:
     """Return unit vectors in float64 (zeros without a direction), and which rows have one."""
-    units, lengths, directed = with_lengths(vectors.astype(np.float64), np.float64)
+    units: Cosines = vectors.astype(np.float64)
+    _, lengths, directed = with_lengths(units, np.float64)
     with np.errstate(all="ignore"):
         units /= lengths[:, None]
     units[~directed] = 0
