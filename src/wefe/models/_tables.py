@@ -292,14 +292,6 @@ class StoredVectors(VectorTable):
         """Return new vectors of shape (len(rows), dim)."""
 
     def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word, built from subwords if necessary."""
-        if word in self.key_to_index:
-            return self[word]
-        if not self.has_subwords(word):
-            raise KeyError(f"{word!r} has no vector")
-        return self._build(word)
-
-    def _build(self, word: str) -> FloatArray:
         """Return the vector of a word outside the vocabulary, of which `has_subwords` is true."""
         raise NotImplementedError
 

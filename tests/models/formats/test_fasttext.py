@@ -86,16 +86,17 @@ def test_vectors_are_those_of_gensim_but_where_fasttext_says_otherwise(of_gensim
     from gensim.models.fasttext import load_facebook_vectors
 
     theirs, ours = load_facebook_vectors(str(of_gensim)), FastTextVectors(of_gensim)
+    model = WordEmbeddingModel(ours, use_subwords=True)
     assert list(ours.key_to_index) == theirs.index_to_key
     for word in [*theirs.index_to_key, "shes", "日本", "x"]:
         if word != "</s>":
-            np.testing.assert_allclose(ours.get_vector(word), theirs[word], rtol=1e-5)
+            np.testing.assert_allclose(model[word], theirs[word], rtol=1e-5)
     # gensim mixes n-grams into the end of a sentence, the official library does not.
     row = ours.key_to_index["</s>"]
     np.testing.assert_array_equal(ours["</s>"], theirs.vectors_vocab[row])
     # In any order and pieces.
     whole = ours.rows(range(len(ours)))
-    monkeypatch.setattr(_word2vec, "_BATCH_NGRAMS", 20)
+    monkeypatch.setattr(_word2vec, "CHUNK_ROWS", 2)
     np.testing.assert_array_equal(ours.rows([3, 0, 3, 2, 1]), whole[[3, 0, 3, 2, 1]])
 
 

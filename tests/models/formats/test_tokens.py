@@ -157,9 +157,6 @@ def test_a_word_of_several_tokens_gets_what_the_policy_says(policy, rows):
     if rows:
         made = vectors.get_vector("housemaid")
         np.testing.assert_allclose(made, table_for(word_piece())[rows].mean(axis=0), rtol=1e-6)
-    else:
-        with pytest.raises(KeyError, match="housemaid"):
-            vectors.get_vector("housemaid")
 
 
 @pytest.mark.parametrize(("kind", "text"), [(word_piece, "he.☃"), (unigram, "heß")])

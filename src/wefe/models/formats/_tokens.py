@@ -259,7 +259,7 @@ class TokenVectors(StoredVectors):
     def has_subwords(self, word: str) -> bool:
         return self.policy != "refuse" and bool(self._tokens_of(word))
 
-    def _build(self, word: str) -> FloatArray:
+    def get_vector(self, word: str) -> FloatArray:
         tokens = self._tokens_of(word)[: 1 if self.policy == "first" else None]
         vectors = self._of_tokens(np.array(tokens, dtype=np.intp))
         return self._finish(vectors.mean(axis=0, keepdims=True))[0]  # type: ignore[no-any-return]
