@@ -99,8 +99,11 @@ class PackedFile:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path, member = _split_member(Path(path))
+        path = Path(path)
         self.label = str(path)
+        # What follows an archive in a path is the name of its member.
+        self.path = next(filter(Path.is_file, (path, *path.parents)), path)
+        member = None if path == self.path else path.relative_to(self.path).as_posix()
         self.packed_size = self.path.stat().st_size
         with self.path.open("rb") as file:
             magic = file.read(6)
@@ -153,15 +156,6 @@ class PackedFile:
         if member not in members:
             raise FileNotFoundError(f"{self.path} has no member {member!r}; it has {names}.")
         return member
-
-
-def _split_member(path: Path) -> tuple[Path, str | None]:
-    if path.is_file():
-        return path, None
-    for parent in path.parents:
-        if parent.is_file():
-            return parent, path.relative_to(parent).as_posix()
-    raise FileNotFoundError(f"there is no file {str(path)!r}.")
 
 
 def _streams(path: Path, start: Callable[[], Any], *at_most: int) -> Iterator[bytes]:
