@@ -173,15 +173,11 @@ def open_gensim(path: Path, reading: Reading) -> TableSource:
                 f"({type(error).__name__}: {error!s:.200}). It is a pickle, which can run any code "
                 "when it is opened: if you trust it, trust_pickle=True opens it with gensim."
             ) from error
-        return gensim_source(_open_with_gensim(path), str(path), path.stem, reading)
-
-
-def _open_with_gensim(path: Path) -> Any:
-    library = import_library("gensim.utils", "gensim", str(path))
-    with naming_errors(str(path), "file of gensim"):
-        # gensim takes a string with '://' for an address; an absolute path never is one.
-        loaded = library.SaveLoad.load(str(path.absolute()), mmap="c")
-    return gensim_table(loaded) or loaded
+        library = import_library("gensim.utils", "gensim", str(path))
+        with naming_errors(str(path), "file of gensim"):
+            # gensim takes a string with '://' for an address; an absolute path never is one.
+            loaded = library.SaveLoad.load(str(path.absolute()), mmap="c")
+        return gensim_source(gensim_table(loaded) or loaded, str(path), path.stem, reading)
 
 
 # ---- Plain KeyedVectors ------------------------------------------------------------------------
@@ -298,10 +294,8 @@ def class_names(value: object) -> list[str]:
 
 def gensim_source(table: Any, label: str, name: str, reading: Reading) -> TableSource:
     """Check gensim's `KeyedVectors` and make a source of them."""
-    try:
+    with naming_errors(label, "vectors of words"):
         check_index(table.key_to_index, len(check_vectors("vectors", table.vectors)))
-    except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{label}: expected words, each with a vector; found {error}.") from error
     has_ngrams = getattr(table, "vectors_ngrams", None) is not None
     subwords = has_ngrams and reading.subwords == "mean"
     kept = np.asarray((getattr(table, "expandos", None) or {}).get("count"))

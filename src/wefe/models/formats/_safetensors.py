@@ -36,7 +36,6 @@ class Tensor:
     dtype: str
     shape: tuple[int, ...]
     offset: int
-    nbytes: int
 
     def numbers(self, n_dims: int, *dtypes: str) -> FileArray:
         """Return the numbers (bfloat16 as integers); refuse other types and dimensions."""
@@ -100,4 +99,4 @@ def _tensor(file: OpenFile, name: str, entry: Any, start: int) -> Tensor:
         raise ValueError(
             f"tensor {name[:60]!r}: {reprlib.repr(entry)} fits neither the file nor its own shape"
         )
-    return Tensor(file, name, dtype, tuple(shape), start + begin, n_bytes)
+    return Tensor(file, name, dtype, tuple(shape), start + begin)
