@@ -119,14 +119,22 @@ class PackedFile:
         """Open at the start; the caller closes it. Damaged compression is a ValueError."""
         if self.packing is None:
             return self.path.open("rb")
-        return io.BufferedReader(_Unpacking(self), READ_BYTES)
+        return io.BufferedReader(_Unpacking(self._parts()), READ_BYTES)
 
     def head(self) -> bytes:
         with self.open() as file:
             return file.read(HEAD_BYTES)
 
-    def parts(self) -> Iterator[bytes]:
-        """Yield decompressed bytes; errors are those of the library."""
+    def _parts(self) -> Iterator[bytes]:
+        """Yield decompressed bytes; name the file in errors, and stop at implausible growth."""
+        n_bytes = 0
+        with naming_errors(self.label, f"whole {self.packing} file"):
+            for part in filter(None, self._unpacked()):
+                n_bytes += len(part)
+                check_budget(self.label, n_bytes, self.packed_size)
+                yield part
+
+    def _unpacked(self) -> Iterator[bytes]:
         if self.packing == "gzip":
             with gzip.open(self.path) as packed:
                 yield from iter(partial(packed.read, 1 << 16), b"")
@@ -145,7 +153,7 @@ class PackedFile:
     def _choose_member(self, member: str | None) -> str:
         with naming_errors(self.label, "zip archive"), zipfile.ZipFile(self.path) as archive:
             members = [info.filename for info in archive.infolist() if not info.is_dir()]
-        names = listed([*map(repr, members)], most=10)
+        names = listed([*map(repr, members)])
         if member is None:
             if len(members) != 1:
                 raise ValueError(
@@ -183,25 +191,16 @@ def _streams(path: Path, start: Callable[[], Any], *at_most: int) -> Iterator[by
 
 
 class _Unpacking(io.RawIOBase):
-    """Decompresses, names the file in errors, and stops when the size grows implausibly."""
+    """A file of the parts of a generator, none of them empty."""
 
-    def __init__(self, source: PackedFile) -> None:
-        self._source, self._parts = source, source.parts()
-        self._left, self._n_bytes = memoryview(b""), 0
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts, self._left = parts, memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        source = self._source
-        while not self._left:
-            with naming_errors(source.label, f"whole {source.packing} file"):
-                part = next(self._parts, None)
-            if part is None:
-                return 0
-            self._left = memoryview(part)
-            self._n_bytes += len(part)
-            check_budget(source.label, self._n_bytes, source.packed_size)
+        self._left = self._left or memoryview(next(self._parts, b""))
         n_bytes = min(len(buffer), len(self._left))
         buffer[:n_bytes], self._left = self._left[:n_bytes], self._left[n_bytes:]
         return n_bytes
