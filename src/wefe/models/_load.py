@@ -343,19 +343,20 @@ def _blocks(source: VectorSource, words: frozenset[str] | None = None) -> Iterat
     """Yield the words to keep, or those among `words`; repeated words stay."""
     reading = source.reading
     chosen = [] if reading.keep is None else [reading.keep]
+    frequent = None
     if reading.min_count is not None:
-        counts = source.counts()
-        if not counts:
+        if source.counts is None:
             raise ValueError(
                 f"min_count needs counts, which {source.label} lacks. Use limit, or keep with your "
                 "own."
             )
-        frequent = {word for word, n in counts.items() if n >= reading.min_count}
-        chosen.insert(0, frequent.__contains__)
+        frequent = iter(source.counts >= reading.min_count)
     left = reading.limit or sys.maxsize
     for names, vectors in source.blocks(words if _is_whole(reading) else None):
         names, vectors = names[:left], vectors[:left]
         left -= len(names)
+        if frequent is not None:
+            names, vectors = _kept(itertools.islice(frequent, len(names)), names, vectors)
         for keep in chosen:
             names, vectors = _kept(map(keep, names), names, vectors)
         if reading.lowercase is not None:

@@ -72,7 +72,7 @@ def test_words_have_the_numbers_of_fasttext_to_the_last_bit(tmp_path, variant):
     assert words == expected
     assert "</s>" in words
     np.testing.assert_array_equal(vectors, [official.get_word_vector(word) for word in words])
-    assert dict(source.counts()) == dict(zip(words, counts, strict=False))
+    assert source.counts.tolist() == list(counts)[: len(words)]
     model = WordEmbeddingModel(source.table, use_subwords=source.table.knows_subwords)
     for word in UNSEEN:
         expected = official.get_word_vector(word)

@@ -8,7 +8,7 @@ import os
 import pickle
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -256,7 +256,7 @@ def _open_plain(path: Path) -> TableSource:
         vectors = vectors[rows]
     source = table_source(list(index), vectors, str(path), path.stem)
     if "count" in expandos:
-        source.counts = _counts(index, _array(expandos["count"]))
+        source.counts = _counts(rows, _array(expandos["count"]))
     return source
 
 
@@ -295,11 +295,11 @@ def class_names(value: object) -> list[str]:
 def gensim_source(table: Any, label: str, name: str, reading: Reading) -> TableSource:
     """Check gensim's `KeyedVectors` and make a source of them."""
     with naming_errors(label, "vectors of words"):
-        check_index(table.key_to_index, len(check_vectors("vectors", table.vectors)))
+        rows = check_index(table.key_to_index, len(check_vectors("vectors", table.vectors)))
     has_ngrams = getattr(table, "vectors_ngrams", None) is not None
     subwords = has_ngrams and reading.subwords == "mean"
     kept = np.asarray((getattr(table, "expandos", None) or {}).get("count"))
-    return TableSource(table, label, name, _counts(table.key_to_index, kept), subwords)
+    return TableSource(table, label, name, _counts(rows, kept), subwords)
 
 
 def check_index(index: Mapping[str, int], n_vectors: int) -> npt.NDArray[np.intp]:
@@ -313,10 +313,8 @@ def check_index(index: Mapping[str, int], n_vectors: int) -> npt.NDArray[np.intp
     return rows
 
 
-def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Callable[[], Any]:
-    """Return a function that makes the dict of word counts, empty if they are unknown."""
-    there = kept.ndim == 1 and kept.dtype.kind in "iu" and len(kept) >= len(index)
+def _counts(rows: npt.NDArray[np.intp], kept: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """Return how often the word of each row occurred, or None if that is unknown."""
+    there = kept.ndim == 1 and kept.dtype.kind in "iu" and len(kept) > rows.max()
     # Reading word2vec's format, gensim makes up counts that fall by one from word to word.
-    if not there or np.all(np.diff(kept) == -1):
-        return dict
-    return lambda: {word: int(kept[row]) for word, row in index.items()}
+    return kept[rows] if there and not np.all(np.diff(kept) == -1) else None

@@ -10,13 +10,14 @@ import lzma
 import os
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from wefe._checks import (
     check_bool,
@@ -263,7 +264,7 @@ class VectorSource(ABC):
 
     `label` is the name in messages, `name` the default name of the model. `table` has the vectors
     if the source need not be read for them; with `use_subwords`, it builds those of other words.
-    `n_words` may be None. `n_skipped` counts damaged words that were left out. `counts` returns how
+    `n_words` may be None. `n_skipped` counts damaged words that were left out. `counts` has how
     often each word occurred in the training text.
     """
 
@@ -273,7 +274,7 @@ class VectorSource(ABC):
     table: VectorTable | None = None
     n_words: int | None = None
     n_skipped: int = 0
-    counts: Callable[[], Mapping[str, int]] = dict
+    counts: npt.NDArray[np.integer[Any]] | None = None
     use_subwords: bool = False
     vocab_prefix: str | None = None
     reading: Reading = Reading()
@@ -308,7 +309,7 @@ class TableSource(VectorSource):
         table: Any,
         label: str,
         name: str,
-        counts: Callable[[], Mapping[str, int]] = dict,
+        counts: npt.NDArray[np.integer[Any]] | None = None,
         subwords: bool = False,
     ) -> None:
         self.table = as_table(table)

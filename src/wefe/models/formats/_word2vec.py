@@ -189,7 +189,7 @@ class FastTextVectors(StoredVectors):
                 "or from floret: write the vectors as text with the tool's save_vectors."
             )
         self.key_to_index, self._text, self._bounds = index, text, np.append(-10, ends)
-        self._counts = sliding_window_view(letters, 8)[ends + 1].view("<i8")[:, 0]
+        self.counts = sliding_window_view(letters, 8)[ends + 1].view("<i8")[:, 0]
         self.vector_size, self._n_words, self._bucket = dim, n_words, bucket
         self._matrix = FileArray(file, start + _MATRIX.size, (n_words + bucket, dim), "<f4")
         self.stored_nbytes = self._matrix.nbytes
@@ -260,9 +260,6 @@ class FastTextVectors(StoredVectors):
         )
         return np.asarray(sums * (1 / counts).astype(np.float32)[:, np.newaxis])
 
-    def word_counts(self) -> dict[str, int]:
-        return dict(zip(self.key_to_index, self._counts.tolist(), strict=True))
-
 
 def _index(words: list[bytes]) -> dict[str, int]:
     # fastText cuts long words, perhaps within a letter.
@@ -273,4 +270,4 @@ def open_fasttext_bin(path: Path, reading: Reading) -> TableSource:
     """Open a model or classifier that fastText wrote; ``subwords='mean'`` builds unseen words."""
     table = FastTextVectors(path)
     subwords = table.knows_subwords and reading.subwords == "mean"
-    return TableSource(table, str(path), path.stem, table.word_counts, subwords)
+    return TableSource(table, str(path), path.stem, table.counts, subwords)
