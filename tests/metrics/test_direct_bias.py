@@ -85,7 +85,7 @@ def test_triples_define_a_direction_too(toy, vectors, literal):
 @pytest.mark.parametrize(
     ("targets", "options", "reason"),
     [
-        ((T1, T1), {}, "the members of every pair have the same direction"),
+        ((T1, T1), {}, "the members of every tuple are equal"),
         ((T1, T1), MEANS, "the target sets have the same mean"),
         (("she woman tree", "tree she woman"), MEANS, "the target sets have the same mean"),
     ],

@@ -215,7 +215,7 @@ class CEAT(BaseMetric):
         }
         if not defined.any():
             reason = "in every sample all target words have the same association"
-            return self._undefined(reason, details)
+            return self._measured(math.nan, details, reason)
         combined = random_effects(effect_sizes[defined], variances[defined])
         quantiles = np.quantile(effect_sizes[defined], _QUANTILES).tolist()
         details |= {
@@ -223,9 +223,8 @@ class CEAT(BaseMetric):
             "standard_deviation": float(effect_sizes[defined].std()),
             "quantiles": dict(zip(_QUANTILES, quantiles, strict=True)),
         }
-        score = {"result": combined.effect_size, "ceat": combined.effect_size}
         values = {name: getattr(combined, name) for name in [*self.nan_values][1:]}
-        return Measurement({**score, **values}, None, details)
+        return self._measured(combined.effect_size, details, **values)
 
 
 def _associations(

@@ -8,7 +8,6 @@ import inspect
 import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, dataclass_transform
 
@@ -43,7 +42,8 @@ class BaseMetric(PermutationTested):
     - ``_scores(targets, attributes)``, the formula on weighted word sets, returns an array with one
       score for each case of the weights, NaN where it is undefined.
     - ``_compute(targets, attributes)`` returns the result of one case: a number, or a
-      :class:`Measurement` if there are more entries. Without `_scores` it is called for each case.
+      :class:`Measurement` if there are more entries. An UnanswerableError says why it is NaN.
+      Without `_scores` it is called for each case.
 
     A subclass that defines one of them uses neither the inherited other one nor `_sums` and
     `_pair_values`, with which splits are counted.
@@ -224,8 +224,8 @@ class BaseMetric(PermutationTested):
         own, lookup = self._with_params(**params)
         metric, embedded, targets, reason = own._prepare(query, model, lookup)
         sides = targets, embedded.attributes
-        measured = metric._undefined(reason) if reason else metric._measure(*sides)
-        measured = metric._tested(measured, *sides)
+        nothing = metric._measured(math.nan, reason=reason)
+        measured = metric._tested(nothing if reason else metric._measure(*sides), *sides)
         reason = measured.nan_reason
         if reason is None and math.isnan(measured.values["result"]):
             reason = metric._why_undefined(*sides)
@@ -389,9 +389,8 @@ class BaseMetric(PermutationTested):
         sets, n_targets = (*targets, *attributes), len(targets)
         scores = np.full(n_cases_of(sets), math.nan)
         for case, parts in enumerate(each_case(sets)):
-            with suppress(UnanswerableError):
-                measured = self._measure(parts[:n_targets], parts[n_targets:])
-                scores[case] = measured.values["result"]
+            measured = self._measure(parts[:n_targets], parts[n_targets:])
+            scores[case] = measured.values["result"]
         return scores
 
     def _compute(
@@ -401,24 +400,30 @@ class BaseMetric(PermutationTested):
         return self._measured(float(self._scores(targets, attributes)[0]))
 
     def _measure(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        """Return what `_compute` returns as a measurement."""
-        measured = self._compute(targets, attributes)
+        """Return what `_compute` returns, or the reason for none that it raises."""
+        try:
+            measured = self._compute(targets, attributes)
+        except UnanswerableError as error:
+            return self._measured(math.nan, reason=str(error))
         return measured if isinstance(measured, Measurement) else self._measured(float(measured))
 
     def _measured(
-        self, score: float, details: Mapping[str, Any] | None = None, **more: Any
+        self,
+        score: float,
+        details: Mapping[str, Any] | None = None,
+        reason: str | None = None,
+        warnings: tuple[str, ...] = (),
+        **more: Any,
     ) -> Measurement:
-        name = next(iter(self.nan_values or ()), self.metric_short_name.lower())
-        return Measurement({"result": score, name: score, **more}, None, details or {})
+        """Return a score with the entries of `nan_values`, unless `more` has others."""
+        nan_values = self.nan_values or {self.metric_short_name.lower(): score}
+        # Copies: users may write into what they get.
+        values = {name: copy.copy(value) for name, value in nan_values.items()}
+        values = {"result": score, **values, next(iter(values)): score, **more}
+        return Measurement(values, reason, details or {}, warnings)
 
     def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
         return f"{self.metric_short_name} is undefined for these vectors"
-
-    def _undefined(self, reason: str, details: Mapping[str, Any] | None = None) -> Measurement:
-        nan_values = self.nan_values or {self.metric_short_name.lower(): math.nan}
-        # A copy: users may write into what they get.
-        values = {"result": math.nan, **copy.deepcopy(dict(nan_values))}
-        return Measurement(values, reason, details or {})
 
     def _check_input(self, query: Query, model: WordEmbeddingModel) -> None:
         check_model(model)

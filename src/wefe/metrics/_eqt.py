@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_word_set
 from wefe._wordset import Vectors, WordSet
+from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Count, Measurement
 from wefe.metrics._exchange import TestType
@@ -116,7 +117,7 @@ class EQT(BaseMetric):
         undirected = np.argwhere(np.isnan(n_nearer)).tolist()
         if undirected:
             which = [(pairs[j][0], words.words[i], pairs[j][1]) for i, j in undirected]
-            return self._undefined(f"s - m + f is zero, so it has no direction, for {which}")
+            raise UnanswerableError(f"s - m + f is zero, so it has no direction, for {which}")
         hits = n_nearer < self.k
         details = {
             "by_word": by_word(words, hits.mean(axis=1)),

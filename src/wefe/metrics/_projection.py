@@ -277,7 +277,7 @@ class RIPA(BaseMetric):
         same = list(compress(pairs, np.broadcast_to(np.isnan(relations[:, 0]), len(pairs))))
         if same:
             reason = f"the vectors of a pair are identical, so it has no direction: {same}"
-            return self._undefined(reason, {"pairs": pairs})
+            return self._measured(math.nan, {"pairs": pairs}, reason)
         score = float(self._scores(targets, attributes)[0])
         by_pair = words.vectors @ relations.T
         columns = {"mean": by_pair.mean(axis=1), "std": by_pair.std(axis=1)}
@@ -333,23 +333,18 @@ class SubspaceMetric(BaseMetric):
         """Whether words at the same position form pairs, which principal directions need."""
         return self.direction == "pca"
 
-    def _subspace(self, targets: Sequence[WordSet]) -> tuple[dict[str, Any], str | None]:
-        """Return details with the subspace of unweighted sets, and why there is none (or None)."""
-        details: dict[str, Any] = {}
+    def _subspace(self, targets: Sequence[WordSet]) -> dict[str, Any]:
+        """Return details with the subspace of unweighted sets."""
         if self.pairs_targets:
-            details["pairs"] = tuples_of(targets)
-            if np.ptp([part.unit for part in targets], axis=0).max() < ZERO_LENGTH:
-                return details, "the members of every pair have the same direction"
-            details["subspace"] = bias_subspace([t.vectors for t in targets], self.n_components)
-            return details, None
+            space = bias_subspace([part.vectors for part in targets], self.n_components)
+            return {"pairs": tuples_of(targets), "subspace": space}
         if (len(targets), self.n_components) != (2, 1):
             needs = "direction='means' needs 2 target sets and n_components=1"
             raise ValueError(f"{needs}; got {len(targets)} sets, n_components={self.n_components}.")
         first, second = (part.mean_unit() for part in targets)
         if np.linalg.norm(first - second) < ZERO_LENGTH:
-            return details, "the target sets have the same mean, so there is no direction"
-        details["subspace"] = BiasSubspace(unit("direction", first - second), np.ones(1))
-        return details, None
+            raise UnanswerableError("the target sets have the same mean, so there is no direction.")
+        return {"subspace": BiasSubspace(unit("direction", first - second), np.ones(1))}
 
     def _directions(self, targets: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
         """Return directions in each case, (n_cases, n_components, n_axes), and the axes in columns.
@@ -440,9 +435,7 @@ class DirectBias(SubspaceMetric):
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         (words,) = attributes
-        details, reason = self._subspace(targets)
-        if reason is not None:
-            return self._undefined(reason, details)
+        details = self._subspace(targets)
         directions = details["subspace"].directions
         lengths = _lengths(words.unit, directions)
         score = float(words.mean(_strict(lengths, self.c)[None])[0])

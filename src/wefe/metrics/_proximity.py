@@ -147,9 +147,7 @@ class _NeighborMetric(SubspaceMetric):
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         near, counts = self._neighbors(attributes[0]), attributes[0].weights.matrix().T
         groups = [_in_model(part, self.original) for part in targets]
-        details, reason = self._subspace(groups)
-        if reason is not None:
-            return self._undefined(reason, details)
+        details = self._subspace(groups)
         basis = details["subspace"].directions
         towards = np.stack([basis[0], -basis[0]])
         if len(groups) > 2:
@@ -172,10 +170,9 @@ class _NeighborMetric(SubspaceMetric):
         }
         if math.isnan(score):
             reason = _ONLY_ROUNDING if known else f"no word is left: {_listed(left_out)}"
-            return self._undefined(reason, details)
-        more = self._more(score, used, names)
-        measured = self._measured(score, details, word_values=known, **more)
-        return replace(measured, warnings=tuple(self._warnings(near, details)))
+            return self._measured(math.nan, details, reason)
+        warnings, more = tuple(self._warnings(near, details)), self._more(score, used, names)
+        return self._measured(score, details, None, warnings, word_values=known, **more)
 
     def _warnings(self, near: Neighbors, details: Mapping[str, Any]) -> Iterator[str]:
         unknown = np.isnan(near.units[:, 0])[near.place]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -175,10 +174,7 @@ class RNSB(BaseMetric):
         words = [(part.name, word) for part in targets for word in part.words]
         vectors = np.concatenate([part.vectors for part in targets])
         x, y = _training_data(attributes)
-        try:
-            probabilities, predicted, held_out = self._train(x, y, vectors)
-        except UnanswerableError as error:
-            return self._undefined(str(error))
+        probabilities, predicted, held_out = self._train(x, y, vectors)
         if self.print_model_evaluation:
             for labels, test in zip(predicted, held_out, strict=True):
                 _print_evaluation(y[test], labels[test])
@@ -192,14 +188,14 @@ class RNSB(BaseMetric):
             "train_accuracy": _accuracies(predicted == y, ~held_out),
             "test_accuracy": _accuracies(predicted == y, held_out),
         }
-        measured = self._measured(
+        once = self.holdout and self.n_iterations == 1
+        return self._measured(
             score,
             details,
+            warnings=(_ONE_HOLDOUT,) * once,
             negative_sentiment_probabilities=dict(zip(forms, mean.tolist(), strict=True)),
             negative_sentiment_distribution=dict(zip(forms, shares.tolist(), strict=True)),
         )
-        once = self.holdout and self.n_iterations == 1
-        return replace(measured, warnings=(_ONE_HOLDOUT,) if once else ())
 
     def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
         return "the classifier gives every target word a probability of 0"

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from wefe._wordset import Vectors, WordSet
-from wefe.embeddings import Lookup
+from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Measurement, Scale
 from wefe.metrics._exchange import TestType
@@ -163,7 +163,7 @@ class RND(BaseMetric):
         (words,) = attributes
         score = float(self._scores(targets, attributes)[0])
         if math.isnan(score):
-            return self._undefined("the mean of a target set is zero, which has no direction")
+            raise UnanswerableError("the mean of a target set is zero, which has no direction")
         values = by_word(words, self._by_word(targets, words)[0])
         ascending = dict(sorted(values.items(), key=itemgetter(1)))
         return self._measured(score, distance_by_word=ascending)
@@ -316,7 +316,7 @@ class SAME(BaseMetric):
         by_word = self._by_word(targets, words.unit)[0]
         score = float(words.mean(by_word[None])[0])
         if math.isnan(score):
-            return self._undefined("all target sets have the same mean")
+            raise UnanswerableError("all target sets have the same mean")
         signed = {}
         for one, other in itertools.combinations(targets, 2):
             direction = unit_rows(one.mean_unit() - other.mean_unit(), ZERO_LENGTH)[0]

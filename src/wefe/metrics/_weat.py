@@ -199,8 +199,7 @@ class WEAT(BaseMetric):
             details["nan_reasons"] = {"effect_size": why}
             reason = why if self.return_effect_size else None
         result = effect if self.return_effect_size else statistic
-        values = {"weat": statistic, "effect_size": effect, "p_value": math.nan}
-        return Measurement({"result": result, **values}, reason, details)
+        return self._measured(result, details, reason, weat=statistic, effect_size=effect)
 
     def _sums(
         self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
@@ -312,24 +311,22 @@ class SCWEAT(BaseMetric):
                 tests[word], is_opposite = tested(run, ALTERNATIVES[self.p_value_test_type])
                 if is_opposite:
                     opposite.append(word)
-        warnings = [note for test in tests.values() for note in self._not_as_asked(test)]
+        notes = (note for test in tests.values() for note in self._not_as_asked(test))
+        warnings = [*dict.fromkeys(notes)]
         if opposite:
             warnings.append(
                 f"words that are {OPPOSITE}: {', '.join(opposite)}; one-sided tests miss them, use "
                 "p_value_test_type='two-sided'",
             )
-        undefined = [word for word, value in effect_sizes.items() if math.isnan(value)]
         reason = None
-        if undefined:
+        if undefined := [word for word, value in effect_sizes.items() if math.isnan(value)]:
             reason = (
                 f"{len(undefined)} of {len(words)} words of {words.name!r} have the same cosine "
                 f"with all attribute words, so their deviation is 0: {listed(undefined)}"
             )
         p_values = {word: test.p_value for word, test in tests.items()}
-        values_of = {"sc_weat": score, "effect_sizes": effect_sizes, "p_values": p_values}
-        return Measurement(
-            {"result": score, **values_of}, reason, details, tuple(dict.fromkeys(warnings))
-        )
+        more = {"effect_sizes": effect_sizes, "p_values": p_values}
+        return self._measured(score, details, reason, tuple(warnings), **more)
 
 
 @register
