@@ -132,8 +132,8 @@ class BaseMetric(PermutationTested):
     nan_values: ClassVar[Mapping[str, Any] | None] = None
     subset_params: ClassVar[Mapping[str, Any]] = {}
     if_unpaired: ClassVar[Mapping[str, Any] | None] = None
-    question: ClassVar[Any] = ""
-    meaning: ClassVar[Any] = "a metric of a user"
+    question: ClassVar[str] = ""
+    meaning: ClassVar[str] = "a metric of a user"
     audit_findings: ClassVar[Any] = SCORES_OF_MEANS | {"common-lean"}
 
     #: Set during a call, if `needs_vocabulary` is True.

@@ -23,21 +23,6 @@ from wefe.results import OPPOSITE
 
 Ddof: TypeAlias = Literal[0, 1]
 
-# Question and meaning, of the statistic and of the effect size.
-_QUESTIONS = (
-    (
-        "how much closer is each target set to its attribute words, summed over words?",
-        "How much closer, by cosine, the first target words are to the first attribute words than "
-        "to the second, minus the same for the second target words; summed over words. The sign "
-        "gives the direction.",
-    ),
-    (
-        "how far apart are the target sets, in standard deviations of their words' associations?",
-        "The effect size of WEAT: the difference of the mean associations of both target sets, in "
-        "standard deviations of the words themselves. It does not measure how large the "
-        "associations are. The sign gives the direction.",
-    ),
-)
 _FINDINGS_OF_EFFECT_SIZES = {
     "undefined-effect-size",
     "separation-missed",
@@ -132,6 +117,13 @@ class WEAT(BaseMetric):
     metric_template = (2, 2)
     metric_name = "Word Embedding Association Test"
     metric_short_name = "WEAT"
+    question = "how much closer is each target set to its own attribute words than the other set?"
+    meaning = (
+        "How much closer, by cosine, the first target words are to the first attribute words than "
+        "to the second, minus the same for the second target words: summed over words, or, as "
+        "WEAT-ES, the difference of the means in standard deviations of the words, which does not "
+        "measure how large it is. The sign gives the direction."
+    )
     null_exchange = "targets"
     nan_values = {"weat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
     subset_params = {"return_effect_size": True}  # noqa: RUF012
@@ -145,16 +137,6 @@ class WEAT(BaseMetric):
     p_value_iterations: Count = 10_000
     p_value_verbose: bool = False
     ddof: Ddof = 0
-
-    @property
-    def question(self) -> str:
-        """What it asks, in a line."""
-        return _QUESTIONS[self.return_effect_size][0]
-
-    @property
-    def meaning(self) -> str:
-        """What a score means, in a sentence or two."""
-        return _QUESTIONS[self.return_effect_size][1]
 
     @property
     def audit_findings(self) -> frozenset[str]:
