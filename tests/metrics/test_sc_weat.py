@@ -38,15 +38,6 @@ def test_toy_effect_sizes(ddof, expected, toy):
     assert magnitudes["sc_weat"] == pytest.approx(np.mean(np.abs(expected)), abs=1e-6)
 
 
-def test_words_that_are_strong_in_the_opposite_direction_are_named(packaged_model, weat_sets):
-    sets = weat_sets["pleasant_5"], weat_sets["unpleasant_5"]
-    query = Query([["sunshine", "war"]], sets)
-    result = SCWEAT().run_query(query, packaged_model, calculate_p_value=True)
-    assert result["p_values"]["war"] > 0.99 > 0.01 > result["p_values"]["sunshine"]
-    warning = "words that are strong in the opposite direction: war; "
-    assert any(each.startswith(warning) for each in result.warnings)
-
-
 # Second implementations
 
 

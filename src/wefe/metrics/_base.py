@@ -124,9 +124,7 @@ class BaseMetric(PermutationTested):
     metric_template_minimum: ClassVar[tuple[int, int]] = (1, 1)
     value_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     no_bias_value: ClassVar[float] = 0.0
-    pairs_targets: ClassVar[Any] = False
     encodes_texts: ClassVar[bool] = False
-    needs_vocabulary: ClassVar[bool] = False
     scores_many_models: ClassVar[bool] = False
     takes_original: ClassVar[bool] = False
     nan_values: ClassVar[Mapping[str, Any] | None] = None

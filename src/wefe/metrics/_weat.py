@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -14,12 +13,11 @@ from wefe._wordset import Vectors, WordSet
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Count, Measurement, Scale
-from wefe.metrics._exchange import ALTERNATIVES, TestType, of_means, tested
+from wefe.metrics._exchange import ALTERNATIVES, TestType, of_means
 from wefe.metrics._geometry import associations, by_word
-from wefe.metrics._permutation import Method, PermutationTest, permutation_test
+from wefe.metrics._permutation import Method, permutation_test
 from wefe.metrics._registry import register
 from wefe.query import Query
-from wefe.results import OPPOSITE
 
 Ddof: TypeAlias = Literal[0, 1]
 
@@ -209,8 +207,7 @@ class SCWEAT(BaseMetric):
     The result has 'sc_weat' (the score), 'effect_sizes' and, if requested, 'p_values' (both word ->
     number). The score is NaN if the effect size of a word is. `details` has 'associations', the
     numerators s(w, A, B), and, if requested, 'permutation_tests' (word ->
-    :class:`PermutationTest`). `warnings` names words with a strong effect in the opposite direction
-    of a one-sided test.
+    :class:`PermutationTest`).
 
     Parameters
     ----------
@@ -283,23 +280,14 @@ class SCWEAT(BaseMetric):
         values = self._by_word(words, attributes)
         score, effect_sizes = float(self._reduced(words, values)[0]), by_word(words, values[0])
         details: dict[str, Any] = {"associations": by_word(words, associations(words, a, b)[0])}
-        tests: dict[str, PermutationTest] = {}
-        opposite = []
+        tests = {}
         if self.calculate_p_value:
-            seed, details["permutation_tests"] = as_seed(self.random_state), tests
+            side, how = ALTERNATIVES[self.p_value_test_type], self._how(as_seed(self.random_state))
             cosines = words.unit @ a.unit.T, words.unit @ b.unit.T
             for word, x, y in zip(words.words, *cosines, strict=True):
-                run = partial(permutation_test, x, y, **self._how(seed))
-                tests[word], is_opposite = tested(run, ALTERNATIVES[self.p_value_test_type])
-                if is_opposite:
-                    opposite.append(word)
-        notes = (note for test in tests.values() for note in self._not_as_asked(test))
-        warnings = [*dict.fromkeys(notes)]
-        if opposite:
-            warnings.append(
-                f"words that are {OPPOSITE}: {', '.join(opposite)}; one-sided tests miss them, use "
-                "p_value_test_type='two-sided'",
-            )
+                tests[word] = permutation_test(x, y, alternative=side, **how)
+            details["permutation_tests"] = tests
+        notes = dict.fromkeys(note for test in tests.values() for note in self._not_as_asked(test))
         reason = None
         if undefined := [word for word, value in effect_sizes.items() if math.isnan(value)]:
             reason = (
@@ -308,7 +296,7 @@ class SCWEAT(BaseMetric):
             )
         p_values = {word: test.p_value for word, test in tests.items()}
         more = {"effect_sizes": effect_sizes, "p_values": p_values}
-        return self._measured(score, details, reason, tuple(warnings), **more)
+        return self._measured(score, details, reason, tuple(notes), **more)
 
 
 @register
