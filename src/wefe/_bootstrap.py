@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -23,7 +23,7 @@ _BLOCK_NUMBERS = 1 << 21
 _MOST_CASES = 100
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class BootstrapInterval:
     """A score with a confidence interval that reflects the choice of words.
 
@@ -38,16 +38,10 @@ class BootstrapInterval:
         for example, cannot fall below 0 and rises when words repeat.
     standard_error : float
         Standard deviation of the scores of the resamples.
-    confidence : float
-        Nominal coverage: the share of such intervals that should contain the score of the
-        population from which the words were chosen.
-    n_bootstrap, n_undefined : int
-        Number of resamples, and of those without a score. Up to 5 % undefined resamples are
-        ignored; with more, there is no interval.
-    method : {'expanded', 'percentile', 'bca'}
-        How the bounds were computed.
-    note, nan_reason : str
-        How to read the interval (or ''), and why there is none (or None).
+    n_undefined : int
+        Number of resamples without a score. Up to 5 % are ignored; with more, there is no interval.
+    nan_reason, note : str
+        Why there is no interval (or None), and how to read it (or '').
     samples : ndarray of shape (n_bootstrap,)
         The scores of the resamples; NaN where undefined. Empty if no words could be resampled.
 
@@ -66,22 +60,10 @@ class BootstrapInterval:
     lower: float
     upper: float
     standard_error: float
-    confidence: float
-    n_bootstrap: int
     n_undefined: int
-    method: IntervalMethod
     nan_reason: str | None
-    samples: Vectors
-    note: str = ""
-
-    def __repr__(self) -> str:
-        if self.nan_reason is not None:
-            return f"<BootstrapInterval of {self.label}: {self.score:.4g}, {self.nan_reason}>"
-        return (
-            f"<BootstrapInterval of {self.label}: {self.score:.4g} [{self.lower:.4g}, "
-            f"{self.upper:.4g}], {self.confidence * 100:g} %, {self.method}, {self.n_bootstrap} "
-            f"resamples{self.note and '; '}{self.note}>"
-        )
+    note: str
+    samples: Vectors = field(repr=False)
 
 
 @dataclass
@@ -145,10 +127,8 @@ def bootstrap(
             f"{scale.no_bias_value:g}, which means no bias, is the end of the range, which chance "
             "alone does not reach. Compare with the permutation null"
         )
-    return BootstrapInterval(
-        *(scale.label, evaluation.value, lower, upper, error, wanted.confidence),
-        *(wanted.n_bootstrap, n_undefined, wanted.method, reason, samples, note),
-    )
+    scores = scale.label, evaluation.value, lower, upper, error
+    return BootstrapInterval(*scores, n_undefined, reason, note, samples)
 
 
 def without_each(evaluation: Evaluation, stratum: tuple[int, ...]) -> Vectors:

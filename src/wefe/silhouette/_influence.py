@@ -135,8 +135,9 @@ def bootstrap_interval(
     Examples
     --------
     >>> import wefe
-    >>> bootstrap_interval("weat", wefe.datasets.load_weat_queries()[5], wefe.load_test_model())
-    <BootstrapInterval of WEAT-ES: 1.04 [-0.4831, 1.777], 95 %, expanded, 1000 resamples>
+    >>> query, model = wefe.datasets.load_weat_queries()[5], wefe.load_test_model()
+    >>> bootstrap_interval("weat", query, model).standard_error
+    0.477
     """
     wanted = Resampling(n_bootstrap, confidence, random_state, method)
     evaluation = Evaluation.of_subsets(as_metric(metric), query, model, metric_params or {})
