@@ -100,8 +100,9 @@ class RNSB(BaseMetric):
     Parameters
     ----------
     estimator : scikit-learn classifier class or instance, optional
-        A classifier with `predict_proba`. By default the exact optimum of what LogisticRegression
-        solves with liblinear, which penalises the intercept.
+        A classifier with `predict_proba`; wrap others: ``CalibratedClassifierCV(LinearSVC())``. By
+        default the exact optimum of what LogisticRegression solves with liblinear, which penalises
+        the intercept.
     estimator_params : mapping, optional
         Parameters of the classifier. They replace the defaults for LogisticRegression, ``{"solver":
         "liblinear", "max_iter": 10000}``, as a whole.
@@ -175,9 +176,11 @@ class RNSB(BaseMetric):
         vectors = np.concatenate([part.vectors for part in targets])
         x, y = _training_data(attributes)
         probabilities, predicted, held_out = self._train(x, y, vectors)
-        if self.print_model_evaluation:
+        if self.print_model_evaluation and self.holdout:
+            from sklearn.metrics import classification_report
+
             for labels, test in zip(predicted, held_out, strict=True):
-                _print_evaluation(y[test], labels[test])
+                print(classification_report(y[test], labels[test], zero_division=0))
         scores = _divergence(probabilities, np.ones(len(words)))
         forms, mean = [word for _, word in words], probabilities.mean(axis=0)
         score, shares = float(scores.mean()), mean / (mean.sum() or math.nan)
@@ -305,11 +308,6 @@ def _make_classifier(estimator: Any, params: Mapping[str, Any] | None, seed: int
     if params is None:
         params = _DEFAULT_PARAMS if estimator is LogisticRegression else {}
     classifier = estimator(**params) if isinstance(estimator, type) else estimator
-    if not hasattr(classifier, "predict_proba"):
-        raise TypeError(
-            "estimator must be a scikit-learn classifier with predict_proba (wrap others: "
-            f"CalibratedClassifierCV(LinearSVC())); got {found(estimator)}."
-        )
     classifier = clone(classifier).set_params(**params)
     # The parts of a pipeline have seeds too: 'svc__random_state'.
     params = {name: value for name, value in classifier.get_params().items() if value is None}
@@ -354,12 +352,3 @@ def _weights(sets: Sequence[WordSet], cases: slice = slice(None)) -> Vectors:
     parts = [part.weights.matrix(cases) for part in sets]
     n_rows = max(map(len, parts))
     return np.hstack([np.broadcast_to(part, (n_rows, part.shape[1])) for part in parts])
-
-
-def _print_evaluation(y: Vectors, predicted: npt.ArrayLike) -> None:
-    if not len(y):
-        print("No words were held out (holdout=False), so the classifier was not evaluated.")
-        return
-    from sklearn.metrics import classification_report
-
-    print(classification_report(y, predicted, zero_division=0))
