@@ -124,13 +124,14 @@ def test_after_ctrl_c_what_was_computed_is_there(folder):
     code = (
         "import os, signal\n"
         "from wefe.cli import main\n"
-        "from wefe.study._run import Run\n"
+        "from wefe.study._store import Store\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "enter = Run._enter\n"
-        "def enter_and_stop(self, results):\n"
-        "    enter(self, results)\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "Run._enter = enter_and_stop\n"
+        "put = Store.put\n"
+        "def put_and_stop(self, rows):\n"
+        "    put(self, rows)\n"
+        "    if rows[0][1] == 'score':\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "Store.put = put_and_stop\n"
         "main()\n"
     )
     call = [sys.executable, "-c", code, "run", "study.toml"]

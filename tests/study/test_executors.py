@@ -39,12 +39,6 @@ def test_a_worker_that_dies_fails_its_model_only(folder, monkeypatch, n_jobs):
     assert not results.missing
 
 
-def test_a_finished_study_needs_no_cluster(folder):
-    results = run(declared(folder))
-    again = run(declared(folder), engine="dask", scheduler="tcp://127.0.0.1:9")
-    pd.testing.assert_frame_equal(tables(results), tables(again))
-
-
 def test_dask_keeps_failures_apart(folder):
     distributed = pytest.importorskip("distributed")
     (folder / "none.txt").write_bytes(b"she 0.1 0.2\nhe 0.1 oops\n")

@@ -154,14 +154,12 @@ class ModelEntry(Part):
         """Return the options for opening the model, without location and name."""
         return self.model_dump(exclude_defaults=True, exclude={"source", "encoder", "name"})
 
-    def open(
-        self, words: AnyWords | None = None, n_threads: int | None = None, *, progress: bool = False
-    ) -> WordEmbeddingModel:
+    def open(self, words: AnyWords | None = None, *, progress: bool = False) -> WordEmbeddingModel:
         """Open the model; files that must be parsed are read only for `words`."""
         options = {"progress": progress, **self.load_options()}
         if self.is_encoder:
             return self._load(self.place, name=self.label, **options)
-        return self._load(self.place, name=self.name, words=words, n_jobs=n_threads, **options)
+        return self._load(self.place, name=self.name, words=words, **options)
 
     def resolved(self, base: str | os.PathLike[str]) -> ModelEntry:
         """Return the entry with absolute paths for files beside the study file."""

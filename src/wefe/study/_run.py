@@ -7,50 +7,48 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from joblib import effective_n_jobs
+
 from wefe._checks import import_library, logger, progress_bar
 from wefe._same_words import left_out, tell_left_out
-from wefe.study._plan import Outcome, digest
+from wefe.study._plan import Outcome, Plan, Task, digest
 from wefe.study._store import Row, Store
 from wefe.study._tasks import Opened, Unit, close_unit, describe, open_unit, run_tasks
 
 if TYPE_CHECKING:
     from wefe.study._planning import Planned
 
-# Starts executors.
-_Start: TypeAlias = Callable[[], Iterable[Executor]]
+_Call: TypeAlias = tuple[Any, ...]
 
 
 def completed(
-    function: Callable[..., Any], calls: deque[tuple[Any, ...]], executors: _Start
+    function: Callable[..., Any], calls: deque[_Call], executors: Sequence[Executor]
 ) -> Iterator[tuple[Any, Future[Any]]]:
     """Call a function with each tuple of arguments, and yield the arguments of finished calls.
 
     Each executor runs one call at a time. What you add to the left of `calls` for a finished call
-    goes to the same executor. Executors are started only if there are calls.
+    goes to the same executor.
     """
-    free = list(executors()) if calls else []
-    running: dict[Future[Any], tuple[Any, Executor]] = {}
+    free = list(executors)
+    running: dict[Future[Any], tuple[_Call, Executor]] = {}
 
-    def start(executor: Executor) -> None:
-        call = calls.popleft()
-        running[executor.submit(function, *call)] = call, executor
-
-    while calls or running:
+    def start() -> None:
         while calls and free:
-            start(free.pop())
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
-            call, executor = running.pop(future)
-            n_calls = len(calls)
-            yield call, future
-            if len(calls) > n_calls:
-                start(executor)
-            else:
-                free.append(executor)
+            call, executor = calls.popleft(), free.pop()
+            running[executor.submit(function, *call)] = call, executor
+
+    start()
+    while running:
+        future = wait(running, return_when=FIRST_COMPLETED).done.pop()
+        call, executor = running.pop(future)
+        free.append(executor)
+        yield call, future
+        start()
 
 
 @contextmanager
@@ -60,11 +58,20 @@ def executors_of(
     """Return the executors of a study: a cluster's, this process, or worker processes."""
     with ExitStack() as stack:
         if engine == "dask":
-            yield stack.enter_context(_cluster(scheduler))
+            distributed = import_library("distributed", "dask", "engine='dask'")
+            client = stack.enter_context(distributed.Client(scheduler))
+            client.wait_for_workers(1)
+            # Calls prefer the worker that has their model open; others take over if it is lost.
+            yield [
+                client.get_executor(pure=False, workers=[address], allow_other_workers=True)
+                for address, n_threads in client.nthreads().items()
+                for _ in range(n_threads)
+            ]
+        elif n_jobs is None:
+            yield [stack.enter_context(_Here())]
         else:
             # One process each, so that a crash affects only one of them.
-            own = [_Here()] if n_jobs is None else [_OneProcess() for _ in range(n_jobs)]
-            yield [stack.enter_context(each) for each in own]
+            yield [stack.enter_context(_OneProcess()) for _ in range(effective_n_jobs(n_jobs))]
 
 
 class _Here(Executor):
@@ -121,143 +128,128 @@ def _begin(caller: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-@contextmanager
-def _cluster(scheduler: str | None) -> Iterator[list[Executor]]:
-    """Return executors on a Dask cluster, one per thread."""
-    distributed = import_library("distributed", "dask", "engine='dask'")
-    with distributed.Client(scheduler) as client:
-        client.wait_for_workers(1)
-        # Calls prefer the worker that has their model open; others take over if it is lost.
-        yield [
-            client.get_executor(pure=False, workers=[address], allow_other_workers=True)
-            for address, n_threads in client.nthreads().items()
-            for _ in range(n_threads)
-        ]
+def compute(
+    planned: Planned,
+    store: Store,
+    executors: Sequence[Executor],
+    only: Collection[int],
+    *,
+    progress: bool,
+) -> int:
+    """Open the models and compute missing results, each stored immediately; return how many."""
+    plan = planned.plan
+    opened = _open_models(planned, store, executors, progress=progress)
+    units = [(unit, opened[unit.entry.label]) for unit in planned.units]
+    without = {} if plan.settings["lookup"]["own_words"] else _words_left_out(plan, units)
+    # Position of a task -> key of its result.
+    keys = {at: key for each in units for at, key in _keys_of(*each, without)}
+    present = store.get(keys.values())
+    store.put([_about(planned, *each, keys) for each in units])
+    settled = {key for key, outcome in present.items() if outcome.status == "done"}
+    asked = {at: keys[at] for at in only if at in keys}
+    calls = deque((*call, without) for call in _missing(units, asked, settled))
+    n_computed, n_tasks = 0, sum(len(left) for _, left, *_ in calls)
+    with progress_bar(n_tasks, plan.name, "task", progress) as bar:
+        for (unit, left, *more), future in completed(run_tasks, calls, executors):
+            results = _result(future)
+            if isinstance(results, Outcome):
+                # The call or its process died, so all tasks of the model fail.
+                results = dict.fromkeys(left, results)
+            store.put([_row(plan.tasks[at], keys[at], each) for at, each in results.items()])
+            n_computed += sum(each.status == "done" for each in results.values())
+            bar.update(len(results))
+            if others := [at for at in left if at not in results]:
+                calls.appendleft((unit, others, *more))
+    return n_computed
 
 
-class Run:
-    """Opens the models of a study and computes missing results."""
-
-    def __init__(self, planned: Planned, store: Store, only: set[int] | None = None) -> None:
-        self._planned, self._store = planned, store
-        self._only = set(range(len(planned.plan.tasks))) if only is None else only
-        self._opened: dict[str, Opened] = {}
-        # Position of a task -> key of its result.
-        self._keys: dict[int, str] = {}
-        self.n_computed = 0
-
-    def open(self, executors: _Start, *, progress: bool) -> None:
-        """Open the models that are new or may have changed since the last run."""
-        self._opened |= self._known()
-        units = [each for each in self._planned.units if each.entry.label not in self._opened]
-        title = f"{self._planned.plan.name}: opening"
-        with progress_bar(len(units), title, "model", progress) as bar:
-            for (unit,), future in completed(open_unit, deque(zip(units)), executors):
-                bar.update(1)
-                opened, reason = _result(future)
-                if reason is not None:
-                    logger.info("%s failed: %s", unit.entry.label, reason)
-                    opened = Opened({}, {}, {}, reason)
-                self._opened[unit.entry.label] = opened
-
-    def _known(self) -> dict[str, Opened]:
-        """Return what the file says of models that have not changed since."""
-        keys, known = self._planned.model_keys, {}
-        rows = self._store.get(keys.values())
-        for unit in self._planned.units:
-            asked = {task.id for task in unit.tasks.values()}
-            about = rows.get(keys[unit.entry.label], Outcome()).value
-            if about and unit.identity is not None and asked <= about["prints"].keys():
-                known[unit.entry.label] = Opened(**{n: about[n] for n in Opened._fields})
-        return known
-
-    def _missing(self, without: Mapping[str, list[str]]) -> Iterator[tuple[Any, ...]]:
-        """Yield a call for each model with missing results; equal tasks are computed once."""
-        units = self._planned.units
-        opened = [each for each in units if self._opened[each.entry.label].failure is None]
-        for unit in opened:
-            self._keys |= self._keys_of(unit, without)
-        present = self._store.get(self._keys.values()).items()
-        settled = {key for key, outcome in present if outcome.status == "done"}
-        self._store.put(map(self._about, units))
-        for unit in opened:
-            asked = {self._keys[at]: at for at in unit.tasks if at in self._only}
-            own = sorted(at for key, at in asked.items() if key not in settled)
-            settled.update(asked)
-            if own:
-                yield unit, own, self._opened[unit.entry.label].prints, without
-
-    def compute(self, executors: _Start, *, progress: bool) -> None:
-        """Compute missing results and store each of them immediately."""
-        plan = self._planned.plan
-        without = {} if plan.settings["lookup"]["own_words"] else self._words_left_out()
-        calls = deque(self._missing(without))
-        n_tasks = sum(len(own) for _, own, *_ in calls)
-        with progress_bar(n_tasks, plan.name, "task", progress) as bar:
-            for (unit, left, *more), future in completed(run_tasks, calls, executors):
-                results, reason = _result(future)
-                if reason is not None:
-                    # The call or its process died, so all tasks of the model fail.
-                    results = dict.fromkeys(left, Outcome("failed", failure=reason))
-                self._enter(results)
-                bar.update(len(results))
-                if others := [at for at in left if at not in results]:
-                    calls.appendleft((unit, others, *more))
-
-    def _words_left_out(self) -> dict[str, list[str]]:
-        """Return, per query, the words that some models lack; no model is measured with them."""
-        lookup = self._planned.plan.settings["lookup"]
-        found = {}
-        for key, query in self._planned.plan.queries.items():
-            opened = [each for each in self._opened.values() if each.failure is None]
-            lacked = [each.lacking.get(key, []) for each in opened]
-            words = left_out(query, lacked, lookup["lost_vocabulary_threshold"])
-            if words:
-                found[key] = words
-        tell_left_out(sorted(set().union(*found.values())))
-        return found
-
-    def _keys_of(self, unit: Unit, without: Mapping[str, list[str]]) -> dict[int, str]:
-        """Return the keys of results: hashes of everything that they are computed from."""
-        from wefe import __version__
-
-        prints, keys = self._opened[unit.entry.label].prints, {}
-        for at, task in unit.tasks.items():
-            mitigation = unit.mitigations.get(task.model)
-            how = mitigation and mitigation.digest
-            is_compared = task.kind in ("score", "interval", "warnings", "silhouette")
-            lost = without.get(task.identity["query"]) if is_compared else None
-            keys[at] = digest(task.digest, __version__, prints[task.id], how, lost)
-        return keys
-
-    def _enter(self, results: Mapping[int, Outcome]) -> None:
-        """Store results, and the reasons of failures."""
-        rows: list[Row] = []
-        for at, outcome in results.items():
-            task, key = self._planned.plan.tasks[at], self._keys[at]
-            if outcome.failure is None:
-                self.n_computed += 1
-                rows.append((key, task.kind, outcome.value, outcome.seconds))
-            else:
-                logger.info("%s failed: %s", task.name, outcome.failure)
-                rows.append((key, "failure", outcome.failure, 0.0))
-        self._store.put(rows)
-
-    def _about(self, unit: Unit) -> Row:
-        """Return the row of a model: what its results depend on, and their keys."""
-        label = unit.entry.label
-        keys = {task.id: self._keys[at] for at, task in unit.tasks.items() if at in self._keys}
-        value = {**self._opened[label]._asdict(), "keys": keys}
-        return self._planned.model_keys[label], "model", value, 0.0
+def _open_models(
+    planned: Planned, store: Store, executors: Sequence[Executor], *, progress: bool
+) -> dict[str, Opened]:
+    """Open the models that are new or may have changed since the last run."""
+    opened = dict(_known(planned, store))
+    calls = deque((unit,) for unit in planned.units if unit.entry.label not in opened)
+    with progress_bar(len(calls), f"{planned.plan.name}: opening", "model", progress) as bar:
+        for (unit,), future in completed(open_unit, calls, executors):
+            bar.update(1)
+            about = _result(future)
+            if isinstance(about, Outcome):
+                logger.info("%s failed: %s", unit.entry.label, about.failure)
+                about = Opened({}, {}, {}, about.failure)
+            opened[unit.entry.label] = about
+    return opened
 
 
-def _result(future: Future[Any]) -> tuple[Any, str | None]:
+def _known(planned: Planned, store: Store) -> Iterator[tuple[str, Opened]]:
+    """Yield what the file says of models that have not changed since."""
+    rows = store.get(planned.model_keys.values())
+    for unit in planned.units:
+        about = rows.get(planned.model_keys[unit.entry.label], Outcome()).value
+        asked = {task.id for task in unit.tasks.values()}
+        if about and unit.identity is not None and asked <= about["prints"].keys():
+            yield unit.entry.label, Opened(**{name: about[name] for name in Opened._fields})
+
+
+def _words_left_out(plan: Plan, units: Sequence[tuple[Unit, Opened]]) -> dict[str, list[str]]:
+    """Return, per query, the words that some models lack; no model is measured with them."""
+    found = {}
+    for key, query in plan.queries.items():
+        lacked = [about.lacking.get(key, []) for _, about in units if about.failure is None]
+        words = left_out(query, lacked, plan.settings["lookup"]["lost_vocabulary_threshold"])
+        if words:
+            found[key] = words
+    tell_left_out(sorted(set().union(*found.values())))
+    return found
+
+
+def _keys_of(
+    unit: Unit, about: Opened, without: Mapping[str, list[str]]
+) -> Iterator[tuple[int, str]]:
+    """Yield the keys of results: hashes of everything that they are computed from."""
+    from wefe import __version__
+
+    for at, task in unit.tasks.items() if about.failure is None else ():
+        mitigation = unit.mitigations.get(task.model)
+        how = mitigation and mitigation.digest
+        is_compared = task.kind in ("score", "interval", "warnings", "silhouette")
+        lost = without.get(task.identity["query"]) if is_compared else None
+        yield at, digest(task.digest, __version__, about.prints[task.id], how, lost)
+
+
+def _missing(
+    units: Sequence[tuple[Unit, Opened]], asked: Mapping[int, str], settled: set[str]
+) -> Iterator[_Call]:
+    """Yield the missing tasks of each model; equal tasks are computed once."""
+    for unit, about in units:
+        own = {asked[at]: at for at in unit.tasks if at in asked}
+        left = sorted(at for key, at in own.items() if key not in settled)
+        settled.update(own)
+        if left:
+            yield unit, left, about.prints
+
+
+def _about(planned: Planned, unit: Unit, about: Opened, keys: Mapping[int, str]) -> Row:
+    """Return the row of a model: what its results depend on, and their keys."""
+    own = {task.id: keys[at] for at, task in unit.tasks.items() if at in keys}
+    return planned.model_keys[unit.entry.label], "model", {**about._asdict(), "keys": own}, 0.0
+
+
+def _row(task: Task, key: str, outcome: Outcome) -> Row:
+    """Return the row of a result, or of the reason of a failure."""
+    if outcome.failure is None:
+        return key, task.kind, outcome.value, outcome.seconds
+    logger.info("%s failed: %s", task.name, outcome.failure)
+    return key, "failure", outcome.failure, 0.0
+
+
+def _result(future: Future[Any]) -> Any:
+    """Return the result of a call, or a failed outcome."""
     try:
-        return future.result(), None
+        return future.result()
     except CancelledError as error:
         raise ConnectionError(
             "the Dask scheduler was lost. Finished results are kept; run the study again to "
             "continue."
         ) from error
     except Exception as error:
-        return None, describe(error)
+        return Outcome("failed", failure=describe(error))

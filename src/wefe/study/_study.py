@@ -8,9 +8,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
@@ -176,6 +174,8 @@ class Study:
             If another run locks the results file, it cannot be written, or on Ctrl-C. Finished
             results are stored.
         """
+        from wefe.study._run import compute, executors_of
+
         check_choice("engine", engine, ("local", "dask"))
         if scheduler is not None and engine != "dask":
             raise ValueError(f"scheduler={scheduler!r} is for engine='dask'.")
@@ -187,7 +187,9 @@ class Study:
         run = {"started": now(), **_environment(), "engine": engine, "study_file": file}
         with Store(self.results_path if results is None else results) as store:
             _keep_study(store, planned, run)
-            n_computed = _compute(planned, store, n_jobs, engine, scheduler, progress=progress)
+            every = range(len(planned.plan.tasks))
+            with executors_of(engine, scheduler, n_jobs) as executors:
+                n_computed = compute(planned, store, executors, every, progress=progress)
             run |= {
                 "finished": now(),
                 "seconds": time.perf_counter() - start,
@@ -200,11 +202,13 @@ class Study:
         self, is_asked: Callable[[int, Task], bool], n_jobs: int | None, progress: bool = True
     ) -> StudyResults:
         """Compute the tasks that are asked for, and store nothing."""
+        from wefe.study._run import compute, executors_of
+
         check_n_jobs(n_jobs)
         planned = self._make_plan()
         only = {at for at, task in enumerate(planned.plan.tasks) if is_asked(at, task)}
-        with Store(":memory:") as store:
-            _compute(planned, store, n_jobs, "local", None, progress=progress, only=only)
+        with Store(":memory:") as store, executors_of("local", None, n_jobs) as executors:
+            compute(planned, store, executors, only, progress=progress)
             return StudyResults._of(store, planned.plan, planned.model_keys, {})
 
     def results(self, results: str | os.PathLike[str] | None = None) -> StudyResults:
@@ -326,36 +330,6 @@ def _difference(one: Any, other: Any) -> float:
     if kinds == {list} and len(one) == len(other):
         return max(map(_difference, one, other), default=0.0)
     return 0.0 if repr(one) == repr(other) else math.inf  # True == 1
-
-
-def _compute(
-    planned: Planned,
-    store: Store,
-    n_jobs: int | None,
-    engine: Engine,
-    scheduler: str | None,
-    *,
-    progress: bool,
-    only: set[int] | None = None,
-) -> int:
-    import joblib
-
-    from wefe.models.formats._source import available_cores
-    from wefe.study._run import Run, executors_of
-
-    if engine == "local" and n_jobs is not None:
-        n_jobs = min(joblib.effective_n_jobs(n_jobs), len(planned.units))
-        # Processes share the cores.
-        n_threads = max(1, available_cores() // n_jobs)
-        units = [replace(unit, n_threads=n_threads) for unit in planned.units]
-        planned = planned._replace(units=units)
-    run = Run(planned, store, only)
-    opened = executors_of(engine, scheduler, n_jobs)
-    with ExitStack() as stack:
-        executors = cache(lambda: stack.enter_context(opened))
-        run.open(executors, progress=progress)
-        run.compute(executors, progress=progress)
-    return run.n_computed
 
 
 def _keep_study(store: Store, planned: Planned, run: Mapping[str, Any]) -> None:

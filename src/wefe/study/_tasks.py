@@ -114,7 +114,6 @@ class Unit:
     benchmarks: Mapping[str, Benchmark]
     texts: Mapping[str, Path]  # files of sentences, by the hash of their content
     preprocessors: Sequence[Mapping[str, Any]]
-    n_threads: int | None = None  # that read the model; None is one for each core
 
 
 class Opened(NamedTuple):
@@ -197,7 +196,7 @@ class OpenedUnit:
         needed = _needed(unit)
         every = needed.values()
         words = None if None in every else frozenset().union(*filter(None, every))
-        self.base = unit.entry.open(words, unit.n_threads)
+        self.base = unit.entry.open(words)
         self.opened = _what_results_depend_on(unit, self.base, needed)
         self._check_files()
         # Reuse the metric: RNSB caches classifiers of the same attribute words.
