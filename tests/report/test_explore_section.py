@@ -51,7 +51,7 @@ def test_the_summary_has_what_the_tables_have(two):
     gender, religion = summarize(two)["explored"]
     assert gender["groups"] == ["female", "male"]
     assert religion["groups"] == ["jew", "christian", "muslim"]
-    extremes = two.explore().extremes
+    extremes = two.explore()["extremes"]
     own = extremes[(extremes["model_name"] == "demo") & (extremes["criterion"] == "gender")]
     for side in gender["sides"]:
         words = own[own["group"] == side["group"]][["word", "projection"]]
@@ -115,7 +115,7 @@ def test_neighbours_that_are_not_known_are_said(two):
 def test_figures_have_the_quantiles(two):
     drawn = figures(two, summarize(two))
     gender = drawn["explored-0"]
-    table = two.explore().distribution
+    table = two.explore()["distribution"]
     spread = table[(table["criterion"] == "gender") & (table["set"] == "vocabulary")]
     own = gender.data["data"][0]
     for key, column in (("q1", "25 %"), ("median", "50 %"), ("upperfence", "95 %")):

@@ -104,10 +104,11 @@ def explored(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str
     groups = {task.place["criterion"]: dict[str, None]() for task, _ in results.of_kind("explore")}
     for task, page in values(results, "explore", "page"):
         groups[task.place["criterion"]] |= dict.fromkeys(page.get("groups", ()))
+    tables = results.explore()
     for criterion, own in groups.items():
         models, distribution, extremes, words = (
             table[(table["criterion"] == criterion) & table["model_name"].isin(list(shown))]
-            for table in results.explore()[:4]  # type: ignore[index]
+            for table in (tables[name] for name in ("models", "distribution", "extremes", "words"))
         )
         names = distribution["model_name"].unique().tolist()
         yield {

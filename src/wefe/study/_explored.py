@@ -3,48 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from wefe.study._plan import Outcome, Task
-
-
-class Explored(NamedTuple):
-    """Words along bias directions: tidy tables that begin with 'model_name' and 'criterion'.
-
-    Projections are cosines in [-1, 1], for a mitigated model on the directions of its original.
-
-    Attributes
-    ----------
-    models : DataFrame
-        One row per model and criterion: 'n_sets' and 'n_sets_lost' (complete and incomplete
-        definitional sets), 'explained_variance' (share along the first principal direction),
-        'n_words_lost' (out-of-vocabulary words of `distribution`), then 'nan_reason', 'status',
-        'failure', 'key', 'seconds', 'finished' and 'wefe_version'.
-    distribution : DataFrame
-        One row per word set: 'set', 'group' (None if there are two groups; positive projections are
-        then on the side of the first), 'n', 'mean', 'std', 'mean_abs', and quantiles '1 %' to '99
-        %'.
-    extremes : DataFrame
-        One row per word with an extreme projection: 'group', 'rank', 'word', 'projection'.
-    words : DataFrame
-        One row per requested word and group: 'word', 'group', 'projection' onto it,
-        'neighbor_share' (neighbours on its side), 'chance_low' and 'chance_high' (interval of that
-        share for random words of similar frequency); then, equal for all groups, 'leans_to' (a
-        group, or 'no clear direction'), 'direct_bias', 'percentile', 'proximity_bias',
-        'n_neighbors', 'nan_reason', 'status' and so on. A word without results has one row.
-    neighbors : DataFrame
-        One row per neighbour: 'word', 'rank', 'neighbor', 'cosine', 'leans_to', 'projection',
-        'indirect_bias', 'biased'.
-    """
-
-    models: pd.DataFrame
-    distribution: pd.DataFrame
-    extremes: pd.DataFrame
-    words: pd.DataFrame
-    neighbors: pd.DataFrame
-
 
 _STATE = ("nan_reason", *Outcome().provenance)
 _OF_WORD = ("direct_bias", "percentile", "proximity_bias", "n_neighbors")
@@ -61,21 +24,20 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     ),
     "neighbors": ("word", *_NEIGHBOR),
 }
-_TEXTS = {
-    *("model_name", "criterion", "set", "group", "word", "leans_to", "neighbor"),
-    *("nan_reason", "status", "failure", "key", "finished", "wefe_version"),
-}
-_WHOLE = ("n", "n_sets", "n_sets_lost", "n_words_lost", "n_neighbors", "rank")
-_TYPES: dict[str, Any] = {**dict.fromkeys(_WHOLE, "Int64"), "biased": "boolean"}
 
 
-def explored(tasks: Sequence[tuple[Task, Outcome]]) -> Explored | None:
+_WHOLE = {"n", "n_sets", "n_sets_lost", "n_words_lost", "n_neighbors", "rank"}
+
+
+def explored(tasks: Sequence[tuple[Task, Outcome]]) -> dict[str, pd.DataFrame]:
+    """Return the tables of pages; see :meth:`wefe.study.StudyResults.explore`."""
     rows = [row for pair in tasks for row in _rows(*pair)]
-    tables = {
-        name: _table([row for of, row in rows if of == name], columns)
-        for name, columns in _COLUMNS.items()
-    }
-    return Explored(**tables) if tasks else None
+    tables = {}
+    for name, columns in _COLUMNS.items():
+        own = [row for of, row in rows if of == name]
+        table = pd.DataFrame(own, columns=["model_name", "criterion", *columns])
+        tables[name] = table.astype(dict.fromkeys(_WHOLE.intersection(columns), "Int64"))
+    return tables
 
 
 def _rows(task: Task, outcome: Outcome) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -98,17 +60,9 @@ def _rows(task: Task, outcome: Outcome) -> Iterator[tuple[str, dict[str, Any]]]:
 def _of_groups(page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a row per group; a word without a page has one row, without a group."""
     if not page:
-        yield {}
+        yield {"projection": None}
     for row in page.get("shares", ()):
         if row["group"] in page["projection"]:
             numbers = {name: row[of] for of, name in _OF_SHARES.items()}
             projection = page["projection"][row["group"]]
             yield {"group": row["group"], "projection": projection, **numbers}
-
-
-def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
-    names = ["model_name", "criterion", *columns]
-    cells = [[row.get(name) for name in names] for row in rows]
-    table = pd.DataFrame(cells, columns=names, dtype=object)
-    numbers = {name: _TYPES.get(name, float) for name in names if name not in _TEXTS}
-    return table.astype(numbers)

@@ -23,7 +23,7 @@ from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import as_metric
 from wefe.ranking import calculate_ranking_correlations, overall_scores, ranked, score_column
 from wefe.running import facts_of, scores_matrix, tidy_frame
-from wefe.study._explored import Explored, explored
+from wefe.study._explored import explored
 from wefe.study._export import Format, write_tables
 from wefe.study._plan import (
     OVERALL,
@@ -386,10 +386,32 @@ class StudyResults:
             return None
         return quality_matrix(self._quality_table()).rename_axis(columns=None)
 
-    def explore(self) -> Explored | None:
-        """Return words along bias directions; None if the study does not explore any.
+    def explore(self) -> dict[str, pd.DataFrame]:
+        """Return words along bias directions: tidy tables, empty if the study explores nothing.
 
-        Tidy tables: `models`, `distribution`, `extremes`, `words` and `neighbors`.
+        They begin with 'model_name' and 'criterion'. Projections are cosines in [-1, 1], for a
+        mitigated model on the directions of its original.
+
+        Returns
+        -------
+        dict of DataFrame
+            - 'models': one row per model and criterion: 'n_sets' and 'n_sets_lost' (complete and
+              incomplete definitional sets), 'explained_variance' (share along the first principal
+              direction), 'n_words_lost' (out-of-vocabulary words of 'distribution'), then
+              'nan_reason', 'status', 'failure', 'key', 'seconds', 'finished' and 'wefe_version'.
+            - 'distribution': one row per word set: 'set', 'group' (None if there are two groups;
+              positive projections are then on the side of the first), 'n', 'mean', 'std',
+              'mean_abs', and quantiles '1 %' to '99 %'.
+            - 'extremes': one row per word with an extreme projection: 'group', 'rank', 'word',
+              'projection'.
+            - 'words': one row per requested word and group: 'word', 'group', 'projection' onto it,
+              'neighbor_share' (neighbours on its side), 'chance_low' and 'chance_high' (interval of
+              that share for random words of similar frequency); then, equal for all groups,
+              'leans_to' (a group, or 'no clear direction'), 'direct_bias', 'percentile',
+              'proximity_bias', 'n_neighbors', 'nan_reason', 'status' and so on. A word without
+              results has one row.
+            - 'neighbors': one row per neighbour: 'word', 'rank', 'neighbor', 'cosine', 'leans_to',
+              'projection', 'indirect_bias', 'biased'.
         """
         return explored(self.of_kind("explore"))
 
@@ -446,11 +468,9 @@ class StudyResults:
         tables = {"results": self.to_frame(), "failures": self.failures()}
         if self.of_kind("quality"):
             tables["quality"] = self._quality_table()
-        explored = self.explore()
-        for name, table in ({} if explored is None else explored._asdict()).items():
-            tables[f"explore_{name}"] = table
-        for name, table in self.retrieval_tables().items():
-            tables[f"retrieval_{name}"] = table
+        if self.of_kind("explore"):
+            tables |= {f"explore_{name}": table for name, table in self.explore().items()}
+        tables |= {f"retrieval_{name}": table for name, table in self.retrieval_tables().items()}
         places = [place for place in self._places if self.rankings(place).size]
         of_rows = {"aggregated": "model_name", "rankings": "model_name", "correlations": "ranking"}
         for name, index in of_rows.items() if places else ():
