@@ -217,5 +217,5 @@ def test_a_report_is_short_for_people_and_whole_for_programs(two_models):
     assert report.to_markdown().startswith("## Bias gate failed: 1 of 6 checks")
     passing = check(two_models, max_bias={"weat-es": 2})
     assert passing.summary() == "passed: 4 of 4 checks"
-    assert passing._shown()[1]["value"].round(9).tolist() == [1.0, 0.4, 0.3, 0.1]
+    assert passing._shown()[1]["value"].round(9).tolist() == [0.4, 0.3, 1.0, 0.1]
     assert "does not mean that a model has no bias" in passing.to_markdown()

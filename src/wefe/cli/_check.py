@@ -163,7 +163,7 @@ def _print_junit(report: GateReport) -> None:
     count = {"tests": str(len(table)), "failures": str(len(report.violations))}
     suite = ElementTree.Element("testsuite", {"name": "wefe check", **count})
     for row in table.to_dict("records"):
-        names = (row["query_set"], row["query_name"], row["model_name"], row["limit"])
+        names = (row["query_set"], row["attribute"], row["model_name"], row["limit"])
         name = ", ".join(one_line(part) for part in names if isinstance(part, str))
         case = {"classname": one_line(row["metric"]), "name": name}
         test = ElementTree.SubElement(suite, "testcase", case)

@@ -191,8 +191,11 @@ def check_results(**given: object) -> None:
 
 
 def measured(results: StudyResults) -> pd.DataFrame:
-    """Return the scores and audited rankings of a study, with 'bias' and 'identity'."""
-    scores = results._tidy.assign(table="scores").astype(object)
+    """Return the scores and audited rankings of a study, with 'bias' and 'identity'.
+
+    The 'attribute' of rankings is the one by which names differ; scores have ''.
+    """
+    scores = results._tidy.assign(table="scores", attribute="").astype(object)
     rankings = pd.DataFrame(_rankings(results), dtype=object)
     return pd.concat([scores, rankings]).astype({"bias": float})
 
@@ -213,8 +216,8 @@ def _rankings(results: StudyResults) -> Iterator[dict[str, Any]]:
                 )
                 found = {IMPACT: 1 - groups["impact_ratio"].min(), GAP: gaps["gap"].abs().max()}
             for metric, bias in found.items():
-                of_audit = {"query_name": attribute, "metric": metric, "score": bias, "bias": bias}
-                yield about | of_audit
+                of_audit = {"metric": metric, "score": bias, "bias": bias}
+                yield {**about, "query_name": attribute, "attribute": attribute, **of_audit}
 
 
 def _audits(results: StudyResults) -> Iterator[dict[str, Any]]:

@@ -23,8 +23,9 @@ from wefe.study._schema import no_such, shown
 ROUNDING = 1e-6
 
 # What a mean is over: the scores of a query set, or an attribute of the names of an audit.
-_UNIT = ["metric", "query_set", "model_name", "query_name"]
+_UNIT = ["metric", "query_set", "model_name", "attribute"]
 _VALUES = ["value", "baseline", "most"]
+_PLACE = [*KEYS, "attribute"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,9 +36,9 @@ class GateReport:
     ----------
     table : DataFrame
         One row per limit ('max' or 'increase'), metric, query set and model: 'metric', 'query_set',
-        'model_name', 'query_name' (the attribute of an audited ranking), 'limit', 'n_scores',
-        'value' (mean distance from no bias), 'baseline', 'most' (largest value that passes),
-        'reason' (why it fails, or None) and 'passed'.
+        'model_name', 'attribute' (of the names in an audited ranking, or None), 'limit',
+        'n_scores', 'value' (mean distance from no bias), 'baseline', 'most' (largest value that
+        passes), 'reason' (why it fails, or None) and 'passed'.
     notes : tuple of str
         Remarks that do not affect the outcome.
 
@@ -88,12 +89,10 @@ class GateReport:
         )
 
     def _shown(self) -> tuple[str, pd.DataFrame]:
-        """Return violations, or else all rows, nearest to the limit first, with a title."""
-        if len(self.violations):
+        """Return violations, or else all rows, with a title."""
+        title, rows = "Within limits", self.table
+        if not self.passed:
             title, rows = "Not within limits", self.violations
-        else:
-            margin = (self.table["most"] - self.table["value"]).sort_values(kind="stable")
-            title, rows = "Nearest to the limits", self.table.loc[margin.index]
         title += " (value: distance from the score that means no bias)"
         return first_rows(title, rows.drop(columns=["passed", "reason"]))
 
@@ -165,9 +164,8 @@ def check(
         raise ValueError(
             "max_increase needs a baseline, and a baseline needs max_increase, such as '10%'."
         )
-    increase = None if max_increase is None else _parse_increase(max_increase)
-    now = measured(results).set_index(KEYS, drop=False).rename_axis([None] * len(KEYS))
-    others = now["bias"].notna().groupby(_names_of_units(now)).transform("any")
+    now = measured(results)
+    others = now["bias"].notna().groupby([now[name] for name in _UNIT]).transform("any")
     is_nan = now["bias"].isna() & (now["status"] == "done") & others & allow_nan
     rows = list(_limited(now[~is_nan], limits))
     notes = [
@@ -177,18 +175,22 @@ def check(
     ]
     if is_nan.any():
         notes.append(f"undefined scores that were left out: {is_nan.sum()}")
-    if increase is not None and baseline is not None:
-        beside = _beside(now, measured(baseline)).drop(now.index[is_nan])
-        unmatched: dict[str, pd.Series] = {
-            "scores without a baseline": (
-                beside["bias_before"].isna() & beside["bias"].notna() & allow_new
-            ),
-            "scores of the baseline that are gone": beside["identity"].isna() & allow_gone,
+    if max_increase is not None and baseline is not None:
+        increase = _parse_increase(max_increase)
+        # What the baseline could not measure is not there.
+        before = measured(baseline).dropna(subset="bias")[[*_PLACE, "bias", "identity"]]
+        both = now.assign(is_nan=is_nan).merge(before, "outer", _PLACE, suffixes=("", "_before"))
+        both = both.fillna({"nan_reason": "it is no longer in the study"})
+        is_new = both["bias_before"].isna() & both["bias"].notna() & allow_new
+        is_gone = both["identity"].isna() & allow_gone
+        unmatched = {
+            "scores without a baseline": is_new,
+            "scores of the baseline that are gone": is_gone,
         }
         notes += [f"{what}: {each.sum()}" for what, each in unmatched.items() if each.any()]
-        beside = beside[~pd.DataFrame(unmatched).any(axis=1)]
-        rows += _increased(beside, *increase)
-        notes += _question_changed(beside)
+        both = both[~(is_new | is_gone) & both["is_nan"].ne(True)]
+        rows += _increased(both, *increase)
+        notes += _question_changed(both)
     columns = [*_UNIT, "limit", "n_scores", *_VALUES, "reason"]
     table = pd.DataFrame(rows, columns=columns, dtype=object)
     table = table.astype({**dict.fromkeys(_VALUES, float), "n_scores": int})
@@ -244,16 +246,9 @@ def _limits_of_rankings(
 _Row: TypeAlias = dict[Any, Any]
 
 
-def _names_of_units(scores: pd.DataFrame) -> list[pd.Series]:
-    """Return what to group scores by. A mean over queries has no query."""
-    is_ranking = scores["metric"].isin((IMPACT, GAP))
-    names = scores[_UNIT].assign(query_name=scores["query_name"].where(is_ranking, ""))
-    return [names[name] for name in _UNIT]
-
-
 def _units(scores: pd.DataFrame) -> Iterator[tuple[_Row, pd.DataFrame]]:
     """Yield the scores whose mean is checked, with their names."""
-    for place, unit in scores.groupby(_names_of_units(scores), sort=False):
+    for place, unit in scores.groupby(_UNIT, sort=False):
         yield {name: each or None for name, each in zip(_UNIT, place, strict=True)}, unit
 
 
@@ -267,17 +262,8 @@ def _limited(now: pd.DataFrame, limits: Mapping[str, float]) -> Iterator[_Row]:
         yield {**names, **row, "reason": reason}
 
 
-def _beside(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
-    """Return the distances from no bias beside those of the baseline."""
-    # What the baseline could not measure is not there.
-    before = before.dropna(subset="bias").set_index(KEYS, drop=False).add_suffix("_before")
-    both = pd.concat([now, before.rename_axis([None] * len(KEYS))], axis=1)
-    both[KEYS] = both.index.to_frame().to_numpy()
-    return both.fillna({"nan_reason": "it is no longer in the study"})
-
-
-def _increased(beside: pd.DataFrame, share: float, is_relative: bool) -> Iterator[_Row]:
-    for names, unit in _units(beside):
+def _increased(both: pd.DataFrame, share: float, is_relative: bool) -> Iterator[_Row]:
+    for names, unit in _units(both):
         value, was = unit["bias"].mean(skipna=False), unit["bias_before"].mean(skipna=False)
         most = max(was * (1 + share) if is_relative else was + share, was + ROUNDING)
         reason = _missing(unit, "scores are missing")
@@ -297,11 +283,11 @@ def _missing(unit: pd.DataFrame, what: str, column: str = "bias") -> str | None:
     return f"{len(lost)} of {len(unit)} {what}; {lost[0]['query_name']}: {why}"
 
 
-def _question_changed(beside: pd.DataFrame) -> Iterator[str]:
-    shared = beside[["bias", "bias_before"]].notna().all(axis=1)
-    rows = beside[shared & (beside["identity"] != beside["identity_before"])]
+def _question_changed(both: pd.DataFrame) -> Iterator[str]:
+    shared = both[["bias", "bias_before"]].notna().all(axis=1)
+    rows = both[shared & (both["identity"] != both["identity_before"])]
     if len(rows):
         yield (
             "scores with other words or parameters than before, so the question changed: "
-            f"{len(rows)} (first: {', '.join(rows.index[0])})"
+            f"{len(rows)} (first: {', '.join(rows[KEYS].iloc[0])})"
         )
