@@ -84,7 +84,7 @@ def test_results_go_beside_the_study_file(tmp_path):
         ({"models": [{}]}, "key 'models', number 1: expected one of 'source' and 'encoder'"),
         ({"models": [{"source": "a", "dim": 2}]}, "'dim': is no option of models with 'source'"),
         ({"models": [{"source": 3}]}, "number 1, key 'source': must be a valid string; got 3"),
-        ({"models": [{"source": "a", "on_error": "skp"}]}, "Did you mean 'skip'?"),
+        ({"models": [{"source": "a", "on_error": "skp"}]}, "must be 'raise' or 'skip'; got"),
         ({"queries": [{"set": "gendre"}]}, "got str 'gendre'. Did you mean 'gender'?"),
         ({"queries": [{"query": [AGE]}]}, "key 'queries', number 1, key 'name': missing"),
         ({"metrics": [{"metric": "wet"}]}, "got str 'wet'. Did you mean 'weat'"),
@@ -141,7 +141,7 @@ def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
 BOUNDS = """
     Study.description = Study.random_state =0 <4294967296 >=0 Study.offline =False
     Aggregation.function =bias_avg Aggregation.missing =queries Aggregation.ties =min
-    Aggregation.correlation =spearman Audit.scores =False Intervals.n_bootstrap =0 >=0
+    Aggregation.correlation =spearman Audit.scores =False Intervals.n_bootstrap =0 >=40
     Intervals.confidence =0.95 <1 >0 Lookup.strategy =first
     Lookup.normalize =False Lookup.lost_vocabulary_threshold =0.2 <=1 >=0 Lookup.own_words =False
     Metric.label = Mitigation.ignore =specific Model.limit >=1 Model.min_count >=1

@@ -15,19 +15,6 @@ from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 from wefe.metrics._declaration import Scale
 from wefe.query import Query
 
-Kind: TypeAlias = Literal[
-    "score",
-    "interval",
-    "warnings",
-    "mitigation",
-    "words",
-    "direction",
-    "silhouette",
-    "quality",
-    "explore",
-    "retrieval",
-]
-
 _Query: TypeAlias = Annotated[Query, PlainValidator(Query.from_dict), PlainSerializer(Query.dict)]
 
 
@@ -77,7 +64,7 @@ class PlannedMetric:
 class Job:
     """Tasks that differ in the model only; see :class:`Task` for the other attributes."""
 
-    kind: Kind
+    kind: str
     models: tuple[str, ...]
     place: Mapping[str, str]
     identity: Mapping[str, Any]
@@ -109,7 +96,7 @@ class Task:
     ('score', 'minilm-words', 'WEAT-ES')
     """
 
-    kind: Kind
+    kind: str
     model: str
     place: Mapping[str, str]
     identity: Mapping[str, Any]

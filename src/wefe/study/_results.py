@@ -28,7 +28,6 @@ from wefe.study._export import Format, write_tables
 from wefe.study._plan import (
     OVERALL,
     PLAN,
-    Kind,
     Outcome,
     Plan,
     PlannedMetric,
@@ -145,7 +144,7 @@ class StudyResults:
         """Outcomes by kind, model and place of the task."""
         return {(task.kind, task.model, *task.place.values()): found for task, found in self._pairs}
 
-    def of_kind(self, kind: Kind) -> list[tuple[Task, Outcome]]:
+    def of_kind(self, kind: str) -> list[tuple[Task, Outcome]]:
         """Return the tasks of one kind with their outcomes.
 
         Parameters

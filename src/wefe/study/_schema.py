@@ -82,9 +82,7 @@ def _text(error: Any, table: type[Part]) -> str:
     text = re.sub(r"^\w+ should ", "must ", text)
     if kind == "list_type" and isinstance(value, dict):
         return f"{text}; tables that can occur several times have double brackets: [[...]]"
-    choices = re.findall(r"'([^']*)'", text) if kind == "literal_error" else []
-    hint = nearest(value, choices)
-    return f"{text}; got {shown(value)}.{hint}"
+    return f"{text}; got {shown(value)}."
 
 
 def shown(value: object) -> str:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import metadata
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -29,24 +28,18 @@ if TYPE_CHECKING:
 
 Engine: TypeAlias = Literal["local", "dask"]
 
+_QUERY = {
+    "targets": {"Female terms": ["she", "woman"], "Male terms": ["he", "man"]},
+    "attributes": {
+        "Family": ["home", "children", "parents"],
+        "Career": ["office", "salary", "business"],
+    },
+}
 _EXAMPLE: Mapping[str, Any] = {
     "name": "Example",
     "offline": True,
     "models": [{"source": "demo", "name": "minilm-words"}],
-    "queries": [
-        {
-            "name": "Gender",
-            "query": [
-                {
-                    "targets": {"Female terms": ["she", "woman"], "Male terms": ["he", "man"]},
-                    "attributes": {
-                        "Family": ["home", "children", "parents"],
-                        "Career": ["office", "salary", "business"],
-                    },
-                }
-            ],
-        }
-    ],
+    "queries": [{"name": "Gender", "query": [_QUERY]}],
     "metrics": [{"metric": "weat-es"}, {"metric": "ect"}],
     "mitigations": [{"method": "hard-debias", "criterion": "gender"}],
 }
@@ -291,8 +284,7 @@ def verify(
     done = [at for at, outcome in enumerate(results.outcomes) if outcome.status == "done"]
     if not done:
         raise ValueError("there are no results to verify yet. Run the study first.")
-    asked, was_asked = (list(map(attrgetter("id"), each.plan.tasks)) for each in (study, results))
-    if asked != was_asked:
+    if [task.id for task in study.plan.tasks] != [task.id for task in results.plan.tasks]:
         raise ValueError(
             "the study file has changed since the study was run. Run it again, or verify with the "
             "old file."

@@ -9,6 +9,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from itertools import chain
@@ -340,7 +341,7 @@ def _run_score(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     return answer_of(*place.asked(what), None)
 
 
-_INTERVAL = ("score_lower", "score_upper", "score_se", "interval_nan_reason")
+_INTERVAL = ("score_lower", "score_upper", "score_se", "interval_nan_reason", "distances")
 
 
 def _run_interval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -349,17 +350,18 @@ def _run_interval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     metric, query, model, params = place.asked(what)
     if "calculate_p_value" in params:
         params["calculate_p_value"] = False
-    wanted = Resampling(*what["bootstrap"])
-    answer = answer_of(metric, query, model, params, wanted)
-    value = {name: answer.get(name) for name in _INTERVAL}
-    try:
-        evaluation = Evaluation(metric, query, model, params)
-        found = resampled_distances(evaluation, wanted.n_bootstrap, wanted.seed)
-        # Used to compare models, which share their resamples.
-        distances = base64.b64encode(found.astype("<f4").tobytes()).decode()
-    except ValueError:  # there is no score, or nothing to draw
-        distances = None
-    return {**value, "distances": distances}
+    resampling = Resampling(*what["bootstrap"])
+
+    def drawn(evaluation: Evaluation) -> dict[str, Any]:
+        facts = resampling(evaluation)
+        with suppress(ValueError):  # there is nothing to draw
+            # Used to compare models, which share their resamples.
+            found = resampled_distances(evaluation, resampling.n_bootstrap, resampling.seed)
+            facts["distances"] = base64.b64encode(found.astype("<f4").tobytes()).decode()
+        return facts
+
+    answer = answer_of(metric, query, model, params, drawn)
+    return {name: answer.get(name) for name in _INTERVAL}
 
 
 def _run_warnings(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
