@@ -21,7 +21,6 @@ from wefe.study._plan import (
     PlannedMetric,
     PlannedModel,
     PlannedQuerySet,
-    Task,
     digest,
     query_digest,
 )
@@ -55,18 +54,13 @@ class Planner:
         self._benchmarks = {} if quality is None else quality.load(base)
 
     def plan(self) -> Planned:
-        declared = self._declaration
-        entries = {entry.label: entry.resolved(self._base) for entry in declared.models}
-        mitigations: dict[str, dict[str, Mitigation]] = {label: {} for label in entries}
-        for mitigated, how in declared.mitigated():
-            made = Mitigation(how, self._base, declared.offline)
-            mitigations[mitigated.label][how.label_of(mitigated.label)] = made
+        declared, units = self._declaration, self._open_units()
         models: list[PlannedModel] = []
         jobs: list[Job] = []
-        for base, entry in entries.items():
-            about = entry.place, entry.is_encoder, base
+        for base, unit in units.items():
+            about = unit.entry.place, unit.entry.is_encoder, base
             models.append(PlannedModel(base, *about))
-            for label, made in mitigations[base].items():
+            for label, made in unit.mitigations.items():
                 models.append(PlannedModel(label, *about, made.entry.label))
                 place = {"mitigation": made.entry.label}
                 jobs.append(Job("mitigation", (label,), place, made.identity))
@@ -82,24 +76,24 @@ class Planner:
             self._queries,
             declared.canonical(),
         )
-        tasks: dict[str, dict[int, Task]] = {base: {} for base in entries}
         base_of = {model.label: model.base for model in models}
         for at, task in enumerate(plan.tasks):
-            tasks[base_of[task.model]][at] = task
-        units = [
-            Unit(
-                entry,
-                entry.identity(),
-                tasks[base],
-                mitigations[base],
-                self._queries,
-                self._benchmarks,
-                self._texts,
-                declared.lookup.preprocessors,
-            )
-            for base, entry in entries.items()
-        ]
-        return Planned(plan, units, {unit.entry.label: self._key(unit) for unit in units})
+            units[base_of[task.model]].tasks[at] = task
+        keys = {label: self._key(unit) for label, unit in units.items()}
+        return Planned(plan, [*units.values()], keys)
+
+    def _open_units(self) -> dict[str, Unit]:
+        """Return the models of the study, with their mitigations and without tasks."""
+        declared = self._declaration
+        shared = self._queries, self._benchmarks, self._texts, declared.lookup.preprocessors
+        units: dict[str, Unit] = {}
+        for each in declared.models:
+            entry = each.resolved(self._base)
+            units[each.label] = Unit(entry, entry.identity(), {}, {}, *shared)
+        for model, how in declared.mitigated():
+            made = Mitigation(how, self._base, declared.offline)
+            units[model.label].mitigations[how.label_of(model.label)] = made
+        return units
 
     def _key(self, unit: Unit) -> str:
         """Return the key of the row of a model: its files, and its mitigations."""

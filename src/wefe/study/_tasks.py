@@ -109,8 +109,8 @@ class Unit:
 
     entry: ModelEntry  # with absolute paths
     identity: Any  # of its files, when the study was planned
-    tasks: Mapping[int, Task]  # by position in the plan
-    mitigations: Mapping[str, Mitigation]  # by label of the mitigated model
+    tasks: dict[int, Task]  # by position in the plan
+    mitigations: dict[str, Mitigation]  # by label of the mitigated model
     queries: Mapping[str, Query]  # by digest
     benchmarks: Mapping[str, Benchmark]
     texts: Mapping[str, Path]  # files of sentences, by the hash of their content
