@@ -119,7 +119,7 @@ def test_results_go_beside_the_study_file(tmp_path):
         (
             {"models": [{"source": "demo"}, {"source": "x", "name": "demo (HD)"}],
              "mitigations": [{**INLP, "name": "HD"}]},
-            "key 'mitigations', number 1, key 'name': something else is called 'demo (HD)'",
+            "key 'mitigations': something else is called 'demo (HD)'",
         ),
         (
             {"models": [{"source": "demo"}, ENCODER], "mitigations": [{**INLP, "models": ["b"]}]},

@@ -7,7 +7,6 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +37,7 @@ from wefe.plotting._style import (
     stacked,
     wrap,
 )
-from wefe.report._scores import SIGNIFICANT, rankings, values
+from wefe.report._scores import SIGNIFICANT, rankings
 from wefe.report._summarize import MOST_MODELS, sentiment_by_query
 from wefe.report._text import macros, number
 from wefe.study._results import StudyResults
@@ -138,7 +137,7 @@ def write_figures(
         ranking=ranks if ranks.notna().to_numpy().any() and len(ranks) > 1 else None,
         correlations=results.correlations() if len(ranks) > 2 and ranks.shape[1] > 1 else None,
         negative_sentiment=sentiment,
-        silhouettes=[replace(each, model_name=task.model) for task, each in results.silhouettes()],
+        silhouettes=[each for _, each in results.silhouettes()],
         biases=_biases(results),
         formats=formats,
     )
@@ -146,7 +145,7 @@ def write_figures(
 
 def _biases(results: StudyResults) -> dict[str, dict[str, Any]]:
     biases: dict[str, dict[str, Any]] = defaultdict(dict)
-    for task, audit in values(results, "words", "audit"):
+    for task, audit in results._values("words", "audit"):
         parts = (pd.Series(part, dtype=float).tolist() for part in audit["positions"])
         names = (use["name"] for use in audit["targets"])
         of_query = biases[f"{task.place['query_set']} {task.place['query']}"]
@@ -283,7 +282,7 @@ def _silhouettes(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[
     for task, each in results.silhouettes():
         if task.model in summary["shown"]:
             key = (each.metric, task.place["query_set"], each.query_name, each.vary)
-            groups[key].append(replace(each, model_name=task.model))
+            groups[key].append(each)
     # More than three panels abreast are too small to read.
     parts = [
         (key, own[start : start + 3])

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from wefe.metrics._permutation import flip_test
 from wefe.query import Query
 from wefe.results import OPPOSITE
-from wefe.study._plan import OVERALL, Task
+from wefe.study._plan import OVERALL
 from wefe.study._results import StudyResults
 
 SIGNIFICANT = 0.05
@@ -28,13 +28,6 @@ _TIE = 1e-9
 _N_RANDOM = 9_999
 # Smaller differences do not show in a score as it is written.
 _WRITTEN = 5e-4
-
-
-def values(results: StudyResults, kind: str, key: str) -> Iterator[tuple[Task, Any]]:
-    """Return a part of the values of a kind of tasks, where there is any."""
-    for task, outcome in results.of_kind(kind):
-        if part := (outcome.value or {}).get(key):
-            yield task, part
 
 
 def query_sets(results: StudyResults) -> list[str]:

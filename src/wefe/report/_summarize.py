@@ -16,7 +16,7 @@ from wefe.audit._warnings import read_texts
 from wefe.ranking import calculate_ranking_correlations
 from wefe.report._claims import claims, said
 from wefe.report._provenance import METHODS, methods_of, provenance
-from wefe.report._scores import SIGNIFICANT, first_and_second, query_sets, rankings, scored, values
+from wefe.report._scores import SIGNIFICANT, first_and_second, query_sets, rankings, scored
 from wefe.report._text import cut, number
 from wefe.report._words import explored, words_by_query
 from wefe.retrieval._audit import largest_gap
@@ -121,7 +121,7 @@ def _tables(results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]) 
 def _models(results: StudyResults) -> Iterator[dict[str, Any]]:
     # For each model, the unique words of the queries that it has, and those that it lacks.
     words: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for task, sets in values(results, "words", "sets"):
+    for task, sets in results._values("words", "sets"):
         for part in sets:
             words[task.model, "used"].update(part["used"])
             words[task.model, "lost"].update(part["lost"])
@@ -385,13 +385,13 @@ def _warnings(results: StudyResults) -> list[dict[str, Any]]:
 
 
 def _every_warning(results: StudyResults) -> Iterator[dict[str, Any]]:
-    every = (values(results, kind, "warnings") for kind in ("score", "warnings"))
+    every = (results._values(kind, "warnings") for kind in ("score", "warnings"))
     for task, texts in itertools.chain(*every):
         for text in texts:
             kind, _, message = str(text).partition(": ")
             about = {"kind": kind, "message": message, "is_of_score": True}
             yield {**task.place, "model": task.model, **about}
-    for task, audit in (*results.directions(), *values(results, "words", "audit")):
+    for task, audit in (*results.directions(), *results._values("words", "audit")):
         for each in audit["warnings"]:
             about = {"kind": each["kind"], "message": each["message"], "is_of_score": False}
             direction = {"query": f"bias direction: {task.place.get('criterion')}"}

@@ -12,7 +12,6 @@ import pandas as pd
 from wefe._visible import records
 from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.query import Query
-from wefe.report._scores import values
 from wefe.study._results import StudyResults
 
 # Maximum number of words of a list in the report; the results file has all.
@@ -102,7 +101,7 @@ def explored(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str
     row per model, for each requested word).
     """
     groups = {task.place["criterion"]: dict[str, None]() for task, _ in results.of_kind("explore")}
-    for task, page in values(results, "explore", "page"):
+    for task, page in results._values("explore", "page"):
         groups[task.place["criterion"]] |= dict.fromkeys(page.get("groups", ()))
     tables = results.explore()
     for criterion, own in groups.items():

@@ -284,9 +284,7 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
         return [((table, i, key), each.label) for i, each in enumerate(getattr(study, table))]
 
     mitigated: list[tuple[Location, str]] = [
-        (("mitigations", i, "name"), how.label_of(model))
-        for i, how in enumerate(study.mitigations)
-        for model in study.labels()
+        (("mitigations",), how.label_of(model.label)) for model, how in study.mitigated()
     ]
     quality = [] if study.quality is None else [(("quality", "name"), study.quality.name)]
     for named in (

@@ -159,6 +159,12 @@ class StudyResults:
         """
         return [pair for pair in self._pairs if pair[0].kind == kind]
 
+    def _values(self, kind: str, key: str) -> Iterator[tuple[Task, Any]]:
+        """Yield a part of the values of a kind of tasks, where there is any."""
+        for task, outcome in self.of_kind(kind):
+            if part := (outcome.value or {}).get(key):
+                yield task, part
+
     @property
     def failed(self) -> list[tuple[Task, Outcome]]:
         """The failed tasks, with their outcomes."""
@@ -349,21 +355,15 @@ class StudyResults:
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
         """Return pairs (Task, data of ``DirectionAudit.to_json``), one per model and criterion."""
-        return [
-            (task, {**outcome.value["audit"], "model_name": task.model})
-            for task, outcome in self.of_kind("direction")
-            if outcome.value is not None and outcome.value["audit"] is not None
-        ]
+        found = self._values("direction", "audit")
+        return [(task, {**audit, "model_name": task.model}) for task, audit in found]
 
     def retrieval(self) -> list[tuple[Task, RankingAudit]]:
         """Return pairs (Task, RankingAudit without scores), of those that could be computed."""
         from wefe.retrieval import RankingAudit
 
-        return [
-            (task, RankingAudit._from_dict(outcome.value["audit"]))
-            for task, outcome in self.of_kind("retrieval")
-            if outcome.value is not None
-        ]
+        found = self._values("retrieval", "audit")
+        return [(task, RankingAudit._from_dict(audit)) for task, audit in found]
 
     def retrieval_tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of every :class:`wefe.retrieval.RankingAudit`; {} if there is none.
