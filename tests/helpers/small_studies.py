@@ -8,6 +8,14 @@ from wefe.datasets import load_query_set
 from wefe.study import Study
 
 QUERIES = load_query_set("gender", offline=True)
+#: The same queries, written in a study file.
+INLINE = [
+    {
+        "targets": dict(zip(q.target_sets_names, q.target_sets, strict=True)),
+        "attributes": dict(zip(q.attribute_sets_names, q.attribute_sets, strict=True)),
+    }
+    for q in QUERIES
+]
 #: Out-of-vocabulary words of each model; 'none' cannot answer the first query.
 LACKS = {
     "whole": (),
@@ -26,7 +34,7 @@ def declared(folder, *models, file="study.toml", **more):
         "name": "Small",
         "offline": True,
         "models": [{"source": f"{name}.txt"} for name in models or ("whole", "short")],
-        "queries": [{"set": "gender", "leave_out": [q.query_name for q in QUERIES[2:]]}],
+        "queries": [{"name": "gender", "query": INLINE[:2]}],
         "metrics": [
             {"metric": "weat-es", "params": {"p_value_method": "saddlepoint"}},
             {"metric": "rnd"},

@@ -244,33 +244,27 @@ def test_queries_in_a_study_file_may_take_words_that_ship():
     assert query.query_name == "Young and Old wrt Flowers and Bad"
 
 
-def test_queries_are_left_out_for_want_of_a_download_or_as_the_study_says(caplog):
+def test_queries_are_left_out_for_want_of_a_download(caplog):
     queries, left_out = QuerySetEntry(set="gender").load(".", offline=True)
     assert len(queries) == 6
     assert left_out == [(SENTIMENT, "its words need a download (offline)")]
     assert "1 of 7 queries are left out" in caplog.text
-    entry = QuerySetEntry(set="gender", leave_out=[CAREER, SENTIMENT])
-    _, left_out = entry.load(".", offline=True)
-    assert left_out == [(name, "the study leaves it out") for name in (SENTIMENT, CAREER)]
 
 
 def test_a_file_of_queries_lies_beside_the_study_file(tmp_path, toy_query):
-    name = toy_query.query_name
     other = {**toy_query.dict(), "target_sets": [["a"], ["b"]]}
     texts = {"mine": [toy_query.dict()], "none": [], "two": [toy_query.dict(), other]}
     for stem, data in texts.items():
         (tmp_path / f"{stem}.json").write_text(json.dumps(data))
     assert QuerySetEntry(file="mine.json").label == "mine"
     assert QuerySetEntry(file="mine.json").load(tmp_path) == ([toy_query], [])
-    for stem, leave_out, says in (
-        ("mine", ["x"], "'mine', key 'leave_out': mine: unknown option 'x'"),
-        ("mine", [name], "every query is left out"),
-        ("none", [], r"'none', key 'file': .*none.json contains no query"),
-        ("two", [], "'two', key 'file': two queries are called 'Female and Male wrt"),
-        ("bda", [], r"'bda', key 'file': there is no file .*bda.json"),
+    for stem, says in (
+        ("none", r"'none', key 'file': .*none.json contains no query"),
+        ("two", "'two', key 'file': two queries are called 'Female and Male wrt"),
+        ("bda", r"'bda', key 'file': there is no file .*bda.json"),
     ):
         with pytest.raises((ValueError, FileNotFoundError), match=says):
-            QuerySetEntry(file=f"{stem}.json", leave_out=leave_out).load(tmp_path)
+            QuerySetEntry(file=f"{stem}.json").load(tmp_path)
 
 
 def test_a_missing_file_is_asked_about_by_the_nearest_in_its_folder(tmp_path):

@@ -7,7 +7,7 @@ import shutil
 
 import pandas as pd
 import pytest
-from small_studies import QUERIES, change_vector, declared, n_computed, run, tables
+from small_studies import INLINE, QUERIES, change_vector, declared, n_computed, run, tables
 
 from wefe import compare_models, load, measure, run_queries
 from wefe._same_words import on_same_words
@@ -188,9 +188,8 @@ def test_two_models_are_compared_as_by_compare_models(folder):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=1e-6)
     assert results.compare_models("short", "whole")["difference"][0] == -found.difference
     assert run(declared(folder, metrics=weat)).compare_models(*names).empty
-    left_out = [query.query_name for query in QUERIES[1:]]
-    two = {"set": "gender", "leave_out": left_out[1:], "weight": 1}
-    sets = [two, {**two, "name": "one", "leave_out": left_out, "weight": 3}]
+    two = {"name": "gender", "query": INLINE[:2], "weight": 1}
+    sets = [two, {"name": "one", "query": INLINE[:1], "weight": 3}]
     more = {"metrics": weat, "intervals": {"n_bootstrap": 40}, "queries": sets}
     table = run(declared(folder, **more)).compare_models(*names).set_index("query_set")
     of_sets = table["difference"]

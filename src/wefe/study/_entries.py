@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from wefe._checks import check_choice, check_known
+from wefe._checks import check_choice
 from wefe.datasets._queries import QUERY_SETS, OpenedQueries, open_query_set, shipped_word_set
 from wefe.embeddings import Lookup as LookupOptions
 from wefe.metrics._declaration import hints_of
@@ -250,8 +250,6 @@ class QuerySetEntry(Part):
     query: list[InlineQuery] | None = Field(default=None, min_length=1)
     #: Its weight in the overall score; default: its number of queries.
     weight: float | None = Field(default=None, gt=0)
-    #: Names of queries to leave out.
-    leave_out: list[str] = Field(default=[])
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> QuerySetEntry:
@@ -284,14 +282,8 @@ class QuerySetEntry(Part):
             names = [query.query_name for query in queries]
             for at in repeated(names):
                 raise ValueError(f"two queries are called {names[at]!r}; rename one")
-        lost = dict.fromkeys(opened.left_out, f"its words need a download ({opened.why})")
-        with blaming("queries", self.label, "leave_out"):
-            check_known(self.label, self.leave_out, [*names, *lost])
-            lost |= dict.fromkeys(self.leave_out, "the study leaves it out")
-            asked = [query for query in queries if query.query_name not in lost]
-            if not asked:
-                raise ValueError("every query is left out")
-        return asked, list(lost.items())
+        why = f"its words need a download ({opened.why})"
+        return queries, [(name, why) for name in opened.left_out]
 
 
 # Parameters that a study file cannot set, or sets elsewhere.
