@@ -206,8 +206,7 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}.") from error
     declaration = check_declaration(data, path.name)
-    models = declaration.models
-    trusted = [model.label for model in models if model.trust_pickle]
+    trusted = [model.label for model in declaration.models if model.trust_pickle]
     if trusted:
         logger.warning(
             "%s sets trust_pickle for %s: a pickle can run any code that its author put there",

@@ -102,10 +102,9 @@ class StudyDiff:
         """Return a one-line summary of the comparison, such as 'no difference in 6 results'."""
         if self.is_empty:
             return f"no difference in {self._n_compared:,} results"
-        counts = {name: self.changed(name)["status"].value_counts() for name in _TABLES}
-        parts = [
-            f"{name}: {n:,} {status}" for name in _TABLES for status, n in counts[name].items()
-        ]
+        changed = self.table[~self.table["status"].isin(_SAME)]
+        counts: Any = changed.groupby(["table", "status"]).size()
+        parts = [f"{name}: {n:,} {status}" for (name, status), n in counts.items()]
         parts += [f"settings changed: {len(self.settings)}"] if len(self.settings) else []
         return "; ".join(parts) or "there is nothing to compare"
 

@@ -214,10 +214,10 @@ def _limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, flo
     limits: dict[str, float] = {}
     for name, limit in max_bias.items():
         most = check_number(f"the limit of {name!r}", limit, 0)
-        names = {metric.label: (metric.label, metric.metric) for metric in plan.metrics}
-        labels = [each for each in names if plain_name(name) in map(plain_name, names[each])]
+        pairs = [(metric.label, metric.metric) for metric in plan.metrics]
+        labels = [pair[0] for pair in pairs if plain_name(name) in map(plain_name, pair)]
         if not labels:
-            known = dict.fromkeys(chain(*names.values()))
+            known = dict.fromkeys(chain(*pairs))
             raise ValueError(no_such(name, known, "no metric of this study"))
         for label in labels:
             limits[label] = min(most, limits.get(label, math.inf))

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from wefe._checks import check_known
 from wefe._visible import html_table
-from wefe.aggregation import aggregated, heading_of
+from wefe.aggregation import aggregated, heading_of, matrix_of
 from wefe.comparison import paired_test
 from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import as_metric
@@ -231,8 +231,7 @@ class StudyResults:
             more. NaN for a model with a failed task or without scores.
         """
         totals = self._totals_of(query_set)
-        matrix = totals.pivot(index="model_name", columns="metric", values="score")
-        return matrix.reindex(index=[*self._models], columns=[*totals["metric"].unique()])
+        return matrix_of(totals, "metric").reindex([*self._models])
 
     def rankings(self, query_set: str | None = None) -> pd.DataFrame:
         """Return the ranks of the models by each metric; rank 1 is the least bias measured.
@@ -248,12 +247,11 @@ class StudyResults:
         DataFrame of shape (n_models, n_metrics)
             NaN for a model without a score.
         """
-        tables = [self._totals_of(query_set)]
+        # So a column is called by its metric alone.
+        tables = [self._totals_of(query_set).assign(aggregation=None)]
         if query_set in (None, OVERALL):
             tables += self._external()
-        ranking = ranked(tables, self.plan.settings["aggregation"]["ties"])
-        ranking.columns = pd.Index([name for each in tables for name in each["metric"].unique()])
-        return ranking.reindex([*self._models])
+        return ranked(tables, self.plan.settings["aggregation"]["ties"]).reindex([*self._models])
 
     def correlations(self, query_set: str | None = None) -> pd.DataFrame:
         """Return the rank correlations of the columns of :meth:`rankings`.
