@@ -55,8 +55,8 @@ class StudyResults:
     outcomes : tuple of Outcome
         Outcome of each task, in the order of ``plan.tasks``.
     models : dict of dict
-        Model label -> 'n_words_read', 'dim', 'dtype', 'held', 'fingerprint', 'prompt' (encoders)
-        and 'mitigation'. Empty for a model never opened.
+        Model label -> 'n_words_read', 'dim', 'dtype', 'held', 'fingerprint' (of the vectors read),
+        'prompt' (encoders) and 'mitigation'. Empty for a model never opened.
     run : dict
         The last run: 'started', 'finished', 'wefe', 'python', 'platform', 'packages', 'n_computed',
         'seconds'.
@@ -126,7 +126,7 @@ class StudyResults:
             stored.get(key, unopened[task.model])
             for task, key in zip(plan.tasks, keys, strict=True)
         )
-        models = {label: dict(about["info"].get(label, {})) for label, about in abouts.items()}
+        models = {label: dict(about["info"]) for label, about in abouts.items()}
         results = cls(plan, outcomes, models, run)
         for task, outcome in results.of_kind("mitigation"):
             if outcome.value:

@@ -15,7 +15,7 @@ from wefe.study._plan import Outcome, digest
 
 # 'wefe' in ASCII identifies these databases.
 _APPLICATION_ID = 0x77656665
-_LAYOUT = 5
+_LAYOUT = 6
 #: Key of the row of the study itself: its plan and its last run.
 STUDY = "study"
 # Other runs lock the file only for one small transaction.

@@ -125,8 +125,8 @@ class Opened(NamedTuple):
     prints: dict[str, str]
     # Digest of a query -> its words that the model does not have.
     lacking: dict[str, list[str]]
-    # Label -> what is known of the model.
-    info: dict[str, dict[str, Any]]
+    # What is known of the model.
+    info: dict[str, Any]
     # Why the model could not be opened.
     failure: str | None = None
 
@@ -239,17 +239,14 @@ def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel, needed: _Neede
     prints = {task: hashed(words) for task, words in needed.items()}
     # An encoder has a vector for every word.
     n_words, queries = (None, {}) if unit.entry.is_encoder else (len(base), unit.queries)
-    about = {
+    info = {
         "n_words_read": n_words,
         "dim": base.dim,
         "held": base.held,
         "dtype": str(base.dtype),
         "prompt": getattr(base, "prompt", None),
+        "fingerprint": digest(sorted(set(prints.values()))),
     }
-    used: dict[str, set[str]] = {}
-    for task in unit.tasks.values():
-        used.setdefault(task.model, set()).add(prints[task.id])
-    info = {label: {**about, "fingerprint": digest(sorted(own))} for label, own in used.items()}
     lost = {key: lacking(base, query, unit.preprocessors) for key, query in queries.items()}
     return Opened(prints, lost, info)
 
