@@ -74,9 +74,7 @@ def _scores(run: Run) -> Values:
 
 def _compared(run: Run, benchmarks: list[str], model: WordEmbeddingModel) -> Comparison:
     entries = [entry for of, entry in run.study.declaration.mitigated() if of.label == model.name]
-    after = {
-        entry.label: Mitigation(entry, Path(), offline=False).apply(model)[0] for entry in entries
-    }
+    after = {entry.label: Mitigation.open(entry, Path()).apply(model)[0] for entry in entries}
     # Without a connection, there are fewer specific words.
     criterion = entries[0].load_criterion("")
     return compare(

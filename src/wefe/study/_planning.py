@@ -91,7 +91,7 @@ class Planner:
             entry = each.resolved(self._base)
             units[each.label] = Unit(entry, entry.identity(), {}, {}, *shared)
         for model, how in declared.mitigated():
-            made = Mitigation(how, self._base, declared.offline)
+            made = Mitigation.open(how, self._base, declared.offline)
             units[model.label].mitigations[how.label_of(model.label)] = made
         return units
 

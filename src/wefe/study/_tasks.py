@@ -47,25 +47,25 @@ CALL_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Mitigation:
-    """A mitigation of the study file, the folder of its files, and whether to stay offline."""
+    """A mitigation of the study file, with its words and what was logged about them."""
 
     entry: MitigationEntry
-    base: Path
+    criterion: Criterion
+    notes: Sequence[str]
     offline: bool
 
-    @cached_property
-    def _opened(self) -> tuple[Criterion, list[str]]:
+    @classmethod
+    def open(cls, entry: MitigationEntry, base: Path, offline: bool = False) -> Mitigation:
         notes: list[str] = []
         with noted(notes, quiet=False):
-            return self.entry.load_criterion(self.base, self.offline), notes
+            return cls(entry, entry.load_criterion(base, offline), notes, offline)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
         """Everything that determines a mitigated model: method, parameters, words."""
         what = self.entry.model_dump(include={"method", "params", "target"})
-        criterion, _ = self._opened
-        words = {name: getattr(criterion, name) for name in ("name", *_WORD_SETS)}
-        return {**what, **words, "ignore": self.entry.ignored(criterion)}
+        words = {name: getattr(self.criterion, name) for name in ("name", *_WORD_SETS)}
+        return {**what, **words, "ignore": self.entry.ignored(self.criterion)}
 
     @cached_property
     def digest(self) -> str:
@@ -78,12 +78,11 @@ class Mitigation:
         method, fit_params = method_and_fit_params(self.entry.method_class, self.entry.params)
         if not isinstance(method, RowwiseDebias) or method._fit_reads_vocabulary:
             return None
-        return method._words_to_fit(criterion=self._opened[0], **fit_params)
+        return method._words_to_fit(criterion=self.criterion, **fit_params)
 
     def apply(self, model: WordEmbeddingModel) -> tuple[WordEmbeddingModel, dict[str, Any]]:
         """Return the mitigated model and a description of the mitigation."""
-        criterion, notes = self._opened[0], list(self._opened[1])
-        ignored = self.entry.ignored(criterion)
+        notes, ignored = list(self.notes), self.entry.ignored(self.criterion)
         method, fit_params = method_and_fit_params(self.entry.method_class, self.entry.params)
         with noted(notes):
             mitigated = method.fit_transform(
@@ -91,12 +90,12 @@ class Mitigation:
                 target=self.entry.target,
                 ignore=ignored,
                 copy=True,
-                criterion=criterion,
+                criterion=self.criterion,
                 **fit_params,
             )
         return mitigated, {
             "method": self.entry.method,
-            "criterion": criterion.name,
+            "criterion": self.criterion.name,
             "n_ignored": len(ignored),
             "offline": self.offline,
             "notes": notes,
