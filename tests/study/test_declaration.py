@@ -13,7 +13,7 @@ from wefe.debias import list_debias_methods
 from wefe.study import Study
 from wefe.study._declaration import Declaration, check_declaration, read_declaration
 from wefe.study._entries import MetricEntry, ModelEntry, QuerySetEntry, metric_names
-from wefe.study._extras import MitigationEntry, QualityEntry, SilhouetteEntry, method_and_fit_params
+from wefe.study._extras import MitigationEntry, QualityEntry, method_and_fit_params
 from wefe.study._gate import _parse_increase
 
 CAREER = "Male terms and Female terms wrt Career and Family"
@@ -366,34 +366,15 @@ def test_a_criterion_may_be_a_file_and_have_the_words_that_ship(tmp_path, monkey
 # Silhouettes
 
 
-@pytest.mark.parametrize(
-    ("metric", "query", "expected"),
-    [
-        ("weat-es", None, ["Female and Male wrt Home and Work"]),
-        ("weat-es", "Female and Male wrt Home and Work", ["Female and Male wrt Home and Work"]),
-        ("ect", None, ["Female and Male wrt Home", "Female and Male wrt Work"]),
-        ("ect", "Female and Male wrt Work", ["Female and Male wrt Work"]),
-        ("weat-es", "Female and Male wrt Home", "of 'x' that weat-es takes. Did you mean"),
-    ],
-)
-def test_a_silhouette_is_of_a_query_a_subquery_or_all(toy_query, metric, query, expected):
-    entry = SilhouetteEntry(metric=metric, query_set="x", query=query)
-    if isinstance(expected, list):
-        assert [query.query_name for query in entry.pick([toy_query])] == expected
-    else:
-        with pytest.raises(ValueError, match=expected):
-            entry.pick([toy_query])
-
-
 def test_silhouettes_of_the_same_are_refused():
-    one = {"metric": "weat-es", "query_set": "gender", "query": CAREER}
+    one = {"metric": "weat-es", "query_set": "gender"}
 
     def plan(*silhouettes):
         models = [{"source": "demo"}, {"source": "demo", "name": "b"}]
         more = {"offline": True, "models": models, "silhouettes": [*silhouettes]}
         return Study({**SMALL, **more}).plan
 
-    for other in ({**one, "query": None}, {**one, "models": ["b"], "n_runs": 3}):
+    for other in (one, {**one, "models": ["b"], "n_runs": 3}):
         with pytest.raises(ValueError, match=rf"same: WEAT-ES, gender, {CAREER}, targets"):
             plan(one, other)
     models = {**one, "models": ["demo"]}, {**one, "models": ["b"]}

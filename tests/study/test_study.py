@@ -23,7 +23,6 @@ FORMS = {"preprocessors": [{}, {"lowercase": True}]}
 HARD = {"method": "hard-debias", "criterion": "gender", "name": "hard", "models": ["whole"]}
 RND = {"metric": "rnd"}
 EXACT = {"calculate_p_value": True, "p_value_test_type": "two-sided"}
-CAREER = QUERIES[0].query_name
 
 
 def opened(folder, *names):
@@ -90,10 +89,11 @@ def test_mitigated_models_stand_beside_their_own(folder):
 
 def test_silhouettes_and_quality_are_tasks(folder):
     (folder / "pairs.tsv").write_text("she\the\t9\nalgebra\tart\t8\nmath\tpoetry\t2\nson\tman\t1\n")
-    of_query = {"metric": "weat-es", "query_set": "gender", "query": CAREER, "models": ["whole"]}
+    asked = {"metric": "weat-es", "query_set": "gender", "models": ["whole"]}
     more = {
         "quality": {"benchmarks": ["pairs.tsv"]},
-        "silhouettes": [{**of_query, "n_runs": 5, "params": {"ddof": 1}}],
+        "queries": [{"name": "gender", "query": INLINE[:1]}],
+        "silhouettes": [{**asked, "n_runs": 5, "params": {"ddof": 1}}],
     }
     results = run(declared(folder, random_state=3, **more))
     ((task, found),) = results.silhouettes()
@@ -119,8 +119,9 @@ def test_silhouettes_and_quality_are_tasks(folder):
     ],
 )
 def test_silhouettes_of_a_study_are_those_of_the_metric_named(folder, name, params):
-    asked = {"metric": name, "query_set": "gender", "query": CAREER, "n_runs": 3}
-    results = run(declared(folder, "whole", silhouettes=[asked]))
+    asked = {"metric": name, "query_set": "gender", "n_runs": 3}
+    queries = [{"name": "gender", "query": INLINE[:1]}]
+    results = run(declared(folder, "whole", queries=queries, silhouettes=[asked]))
     metric, (whole,) = as_metric(name), opened(folder, "whole")
     found = {
         task.place["query"]: (task.place["metric"], each) for task, each in results.silhouettes()

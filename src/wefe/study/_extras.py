@@ -6,7 +6,6 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
@@ -26,7 +25,6 @@ from wefe.study._schema import (
     check_once,
     check_params,
     name_or_file,
-    no_such,
     refuse,
 )
 
@@ -172,8 +170,6 @@ class SilhouetteEntry(MetricPart):
 
     #: Name of a query set of this study.
     query_set: str
-    #: Name of a query, or of a subquery; default: every query.
-    query: str | None = Field(default=None, min_length=1)
     #: Names of the models; default: all.
     models: list[str] | None = Field(default=None, min_length=1)
     #: The lists that grow; 'both' is a silhouette of each.
@@ -212,18 +208,10 @@ class SilhouetteEntry(MetricPart):
         return {**defaults, **self.params}
 
     def pick(self, queries: Sequence[Query]) -> list[Query]:
-        """Return the selected queries of a query set, in the template of the metric."""
+        """Return the queries of a query set, in the template of the metric."""
         metric = metric_names()[self.metric]()
         parts_of = metric._on_one_list if self.join else metric.subqueries
-        fitting = [(query.query_name, part) for query in queries for part in parts_of(query)]
-        # The name of a query stands for all its parts.
-        named = [part for name, part in fitting if self.query in (None, name, part.query_name)]
-        if self.query is not None and not named:
-            names = dict.fromkeys(map(attrgetter("query_name"), queries))
-            what = f"no query of {self.query_set!r} that {self.metric} takes"
-            with blaming("silhouettes", self.metric, "query"):
-                raise ValueError(no_such(self.query, names, what))
-        return list(dict.fromkeys(named))
+        return list(dict.fromkeys(part for query in queries for part in parts_of(query)))
 
 
 Texts: TypeAlias = str | list[str]
