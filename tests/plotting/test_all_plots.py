@@ -81,10 +81,11 @@ def test_names_are_no_markup_tables_stay_and_figures_can_be_written_and_dark(nam
 
 
 @pytest.mark.parametrize("missing", [math.nan, math.inf])
-def test_words_without_a_projection_are_left_out_and_named(missing, heading, drawn):
+def test_words_without_a_projection_are_left_out_and_named(missing, heading):
     figure = plotted("plot_projections", WORDS.assign(projection=[0.1, missing]))
     assert "Left out, because there is no projection: cook." in heading(figure)
-    drawn(plotted("plot_projections", WORDS.assign(projection=missing)))
+    with pytest.raises(ValueError, match="at least one word with a projection"):
+        plotted("plot_projections", WORDS.assign(projection=missing))
 
 
 @pytest.mark.parametrize("scale", [None, "Viridis"])

@@ -42,28 +42,20 @@ def words_of(trace):
     return [text.strip() for text in trace.text if text]
 
 
-def test_two_groups_stand_on_both_sides_of_0_by_rank_whatever_the_order_of_rows():
-    table = extremes().sample(frac=1, random_state=0)
-    table.attrs["groups"] = GROUPS[:2]
+@pytest.mark.parametrize(
+    ("n_groups", "models"), [(2, ["a"]), (3, ["a"]), (4, ["a"]), (2, list("abcdefg"))]
+)
+def test_each_model_and_group_has_a_panel_on_one_axis(n_groups, models, said):
+    table = extremes(GROUPS[:n_groups], models).sort_values("rank", ascending=False, kind="stable")
     figure = plot_extremes(table)
-    bars = {bar.name: bar.x for bar in traces(figure, "bar")}
-    assert bars["female"] == pytest.approx((0.4, 0.3, 0.2))
-    assert bars["male"] == pytest.approx((-0.4, -0.3, -0.2))
-    for trace, group in zip(traces(figure, "text"), bars, strict=True):
-        assert words_of(trace) == [f"{group}{rank}" for rank in (1, 2, 3)]
-    assert figure.layout.yaxis.range == (2.6, -0.6)  # rank 1 on top
-    assert figure.layout.xaxis.title.text == "← male    cosine with the bias direction    female →"
-
-
-@pytest.mark.parametrize(("n_groups", "models"), [(3, ["a"]), (4, ["a"]), (2, list("abcdefg"))])
-def test_more_groups_or_models_have_a_panel_each_on_one_axis(n_groups, models, said):
-    figure = plot_extremes(extremes(GROUPS[:n_groups], models))
-    bars = traces(figure, "bar")
     titles = [note.text for note in said(figure)]
-    assert titles == (models if n_groups == 2 else [f"{group}, a" for group in GROUPS[:n_groups]])
-    assert len({bar.xaxis for bar in bars}) == len(titles)
-    assert (min(x for bar in bars for x in bar.x) > 0) == (n_groups > 2)
-    assert {axis.matches for axis in figure.select_xaxes()} == {None, "x"}
+    assert titles == [f"{group}, {model}" for model in models for group in GROUPS[:n_groups]]
+    assert len({bar.xaxis for bar in figure.data}) == len(titles)
+    for bar in figure.data:
+        assert words_of(bar) == [f"{bar.name}{rank}" for rank in (1, 2, 3)]
+        assert bar.x == pytest.approx((0.4, 0.3, 0.2))
+    assert figure.layout.yaxis.range == (2.6, -0.6)  # rank 1 on top
+    assert {axis.range for axis in figure.select_xaxes()} == {(0, 0.8)}
 
 
 def test_a_group_has_one_colour_in_all_figures():
@@ -73,7 +65,7 @@ def test_a_group_has_one_colour_in_all_figures():
     part = shown[shown["group"].isin(["male", "other"])].copy()
     part.attrs["groups"] = GROUPS
     for figure in (plot_extremes(shown), plot_extremes(part)):
-        own = {bar.name: bar.marker.line.color for bar in traces(figure, "bar")}
+        own = {bar.name: bar.marker.color for bar in traces(figure, "bar")}
         assert own.items() <= colours.items()
     # On a direction of two groups, a word has the colour of the group that it leans to.
     (trace,) = points(plot_projections(projections([0.3, -0.2])))
@@ -91,7 +83,18 @@ def test_the_axis_says_towards_which_group_each_side_leans():
 def test_more_groups_have_a_panel_each_in_their_colour(said):
     table = pd.concat([projections([0.1, -0.2], group=group) for group in GROUPS])
     figure = plot_projections(table)
-    assert [note.text for note in said(figure)] == [f"w2v, towards {group}" for group in GROUPS]
+    assert [note.text for note in said(figure)] == [f"towards {group}" for group in GROUPS]
     away, towards = zip(*(trace.marker.color for trace in points(figure)), strict=True)
     assert towards == PALETTE[:4]
     assert len({*away}) == 1
+
+
+def test_the_models_of_a_word_list_stand_together():
+    table = projections([0.1, -0.2], ["a", "b"], ["jobs", "names"])
+    figure = plot_projections(table)
+    labels = [f"{name}, {model}<br>(2)" for name in ("jobs", "names") for model in "ab"]
+    assert [*figure.layout.yaxis.ticktext] == labels
+    (trace,) = points(figure)
+    for row, (name, own) in enumerate(table.groupby(["set", "model"])):
+        assert [trace.x[at] for at, y in enumerate(trace.y) if round(y) == row] == [-0.2, 0.1], name
+        assert len(own) == 2

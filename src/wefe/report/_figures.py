@@ -25,6 +25,7 @@ from wefe.plotting import (
 from wefe.plotting import write_figures as write
 from wefe.plotting._heat_maps import add_cells, name_columns
 from wefe.plotting._negative_sentiment import joint_shares
+from wefe.plotting._projections import draw_boxes
 from wefe.plotting._reading import FACTS, score_hovers
 from wefe.plotting._style import (
     PALETTE,
@@ -33,7 +34,6 @@ from wefe.plotting._style import (
     escape,
     grid,
     height_px,
-    name_rows,
     stacked,
     wrap,
 )
@@ -50,8 +50,6 @@ _ACROSS_PX = 600
 # Maximum number of RNSB queries with figures; the table has all of them.
 _MOST_QUERIES = 8
 LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
-# Ends of a box, and the columns of quantiles.
-_BOX = {"q1": "25 %", "median": "50 %", "q3": "75 %", "lowerfence": "5 %", "upperfence": "95 %"}
 
 
 class Figure(NamedTuple):
@@ -310,39 +308,7 @@ def _impact_ratios(results: StudyResults, summary: Mapping[str, Any]) -> Iterato
 def _spreads(summary: Mapping[str, Any]) -> Iterator[Figure]:
     for position, part in enumerate(summary["explored"]):
         if part["distribution"]:
-            figure = _spread(part["distribution"], part["groups"])
-            yield drawn(f"explored-{position}", figure, part)
-
-
-def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figure:
-    """Draw a panel per word set, with a row per model and a box per group."""
-    # For two groups, one direction shows both.
-    several = len(groups) > 2
-    colours = dict(zip(groups, itertools.cycle(PALETTE))) if several else {"": PALETTE[-1]}
-    table = pd.DataFrame(rows).fillna({"group": ""})
-    sets, models = (table[name].unique().tolist() for name in ("set", "model_name"))
-    labels = [wrap(name, 26) for name in models]
-    row_px = max(height_px(labels), 14 * len(colours), 18) + 12
-    abreast = 1 if len(sets) <= 3 else 2
-    figure, places = grid(sets, row_px * len(models) + 8, 34, abreast)
-    for name, (group, colour) in itertools.product(sets, colours.items()):
-        some = table[(table["set"] == name) & (table["group"] == group)]
-        figure.add_box(
-            **{key: some[column].tolist() for key, column in _BOX.items()},
-            y=some["model_name"].map(models.index).tolist(),
-            orientation="h",
-            offsetgroup=group,
-            name=f"towards {escape(group)}" * several,
-            legendgroup=group,
-            marker_color=colour,
-            **places[sets.index(name)],
-        )
-    name_rows(figure, labels)
-    largest = 1.08 * table[["5 %", "95 %"]].abs().to_numpy().max() or 1
-    figure.update_xaxes(range=[-largest, largest], nticks=7, zeroline=True)
-    title = "cosine towards the group →"
-    if len(groups) == 2:
-        title = f"← {wrap(groups[1], 24)}    cosine    {wrap(groups[0], 24)} →"
-    figure.update_xaxes(title_text=title, row=places[-1]["row"])
-    figure.update_layout(boxmode="group", legend=LEGEND_BELOW)
-    return apply_layout(figure, "", {}, 64 + 30 * several).update_layout(showlegend=several)
+            table = pd.DataFrame(part["distribution"]).fillna({"group": ""})
+            table = table.rename(columns={"model_name": "model"})
+            figure, *_ = draw_boxes(table, part["groups"])
+            yield drawn(f"explored-{position}", apply_layout(figure, "", {}), part)
