@@ -188,7 +188,7 @@ def _tests(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         yield Claim("tested", "summary", evidence, facts | {"least": LEAST_CLUSTERS})
 
 
-def _scores(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
+def _scores(_summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     with_p = scores[scores["p_value"].notna()]
     small = with_p[["p_value", "p_value_holm"]] < SIGNIFICANT
     by_model = small.groupby(with_p["model_name"], sort=False)
@@ -198,12 +198,6 @@ def _scores(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         # Without a ranking, this is what the study found.
         place: Place = "scores" if scores["model_name"].nunique() > 1 else "verdict"
         yield Claim("p_values", place, _of_scores(with_p), facts)
-    methods = pd.DataFrame(summary["methods"]["metrics"], columns=["label", "params"])
-    sides = methods.set_index("label")["params"].str.get("p_value_test_type")
-    one_sided = sides[sides.isin(["left-sided", "right-sided"])]
-    for side, own in with_p.groupby(with_p["metric"].map(one_sided)):
-        facts = {"side": side, "metrics": list(_names(own["metric"]))}
-        yield Claim("one_sided", "scores", _of_scores(own), facts)
 
 
 def _of_scores(scores: pd.DataFrame) -> Evidence:
@@ -215,25 +209,14 @@ def _of_scores(scores: pd.DataFrame) -> Evidence:
 
 def _agreement(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     for ranking, part in zip(summary["rankings"][:1], summary["correlations"], strict=False):
-        every = _ranks(ranking)
-        # A metric must rank two models to agree with another one.
-        ranks = every.loc[:, every.count() > 1].dropna(how="all")
-        if len(ranks.columns) > 1:
-            evidence = Evidence(tuple(ranks.index), _n_queries(scores, ranking["name"]))
-            facts = {"n": len(ranks.columns), "n_metrics": len(every.columns)}
-            yield from _alike(ranks, part, evidence, facts)
-
-
-def _alike(
-    ranks: pd.DataFrame, part: Mapping[str, Any], evidence: Evidence, facts: dict[str, Any]
-) -> Iterator[Claim]:
-    pairs = [(value, *names) for value, *names, is_bias in part["pairs"] if is_bias]
-    n_low = sum(value < _ALIKE for value, *_ in pairs)
-    facts |= {"method": part["method"], "pairs": pairs[: min(3, n_low or 3)], "n_low": n_low}
-    if ranks.fillna(0).nunique(axis=1).eq(1).all():
-        yield Claim("same_order", "summary", evidence, facts)
-    elif pairs:
-        yield Claim("differ" if n_low else "alike", "summary", evidence, facts | {"below": _ALIKE})
+        pairs = [(value, *names) for value, *names, is_bias in part["pairs"] if is_bias]
+        n_low = sum(value < _ALIKE for value, *_ in pairs)
+        facts = {"method": part["method"], "pairs": pairs[: min(3, n_low or 3)], "n_low": n_low}
+        if pairs:
+            models = tuple(_ranks(ranking).index)
+            evidence = Evidence(models, _n_queries(scores, ranking["name"]))
+            kind = "differ" if n_low else "alike"
+            yield Claim(kind, "summary", evidence, facts | {"below": _ALIKE})
 
 
 # Effect of mitigation
