@@ -58,7 +58,7 @@ def test_hollow_is_before_and_filled_is_after(table):
     assert (len(before), len(after)) == (8, 4)
     assert [trace.x for trace in after] == [(0.2, -0.1), (0.8,), (0.39, 0.1), (0.9,)]
     assert (before[0].x, before[0].y) == ((0.9, 0.5), after[0].y)
-    assert (before[0].marker.symbol, after[0].marker.symbol) == ("circle-open", "circle")
+    assert (before[0].marker.symbol, after[0].marker.symbol) == (100, 0)  # open, filled
     line = next(trace for trace in figure.data if trace.mode == "lines")
     np.testing.assert_equal(line.x, [0.9, 0.2, math.nan, 0.5, -0.1, math.nan])
     assert "change: -0.7<br>standard error of the change: 0.025" in after[0].hovertext[0]

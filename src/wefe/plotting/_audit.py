@@ -13,12 +13,11 @@ from wefe._visible import count
 from wefe.audit._query import p_and_auc
 from wefe.plotting._reading import as_list, parts_of
 from wefe.plotting._style import (
-    PALETTE,
     apply_layout,
+    colour_of,
     grid,
     hover,
     hover_texts,
-    match_axes,
     wrap,
     write,
 )
@@ -59,9 +58,8 @@ def plot_individual_biases(audits: Sequence[QueryAudit] | QueryAudit) -> go.Figu
     axis = "s(w, A, B)"
     tables = list(map(_words, given))
     n_sets = max(len(audit.targets) for audit in given)
-    titles = [f"{audit.query_name}, {audit.model_name}" for audit in given]
-    heads = list(map(_numbers, given))
-    figure, places = grid(titles, _SET_PX * n_sets + 20, 50, abreast=2, second_lines=heads)
+    titles = [f"{audit.query_name}, {audit.model_name}\n{_numbers(audit)}" for audit in given]
+    figure, places = grid(titles, _SET_PX * n_sets + 20, 50, abreast=2, shared_xaxes="all")
     for place, table, audit in zip(places, tables, given, strict=True):
         _draw(figure, table, place)
         for limit in (-audit.attribute_difference, audit.attribute_difference):
@@ -70,8 +68,7 @@ def plot_individual_biases(audits: Sequence[QueryAudit] | QueryAudit) -> go.Figu
     attributes = {tuple(wrap(use.name, 30) for use in audit.attributes) for audit in given}
     if len(attributes) == 1:
         axis = "← {1}    {axis}    {0} →".format(*attributes.pop(), axis=axis)
-    match_axes(figure, "x")
-    figure.update_xaxes(exponentformat="none", title_text=axis)
+    figure.update_xaxes(exponentformat="none", title_text=axis, showticklabels=True)
     # Room for the points below the first set, and for the name above the last one.
     figure.update_yaxes(range=[n_sets - 0.25, -0.75], showticklabels=False, showgrid=False)
     figure.update_layout(showlegend=False, violingap=0, violinmode="overlay")
@@ -103,7 +100,7 @@ def _words(audit: QueryAudit) -> pd.DataFrame:
 def _draw(figure: go.Figure, words: pd.DataFrame, place: dict[str, Any]) -> None:
     labels = []
     for number, own in parts_of(words, "y"):
-        name, colour = own["set"].iloc[0], PALETTE[number % len(PALETTE)]
+        name, colour = own["set"].iloc[0], colour_of(number)
         figure.add_violin(
             x=own["s"].tolist(),
             y0=number,

@@ -13,14 +13,17 @@ from wefe._checks import check_choice
 from wefe._visible import count
 from wefe.plotting._reading import Reading, as_list, check_table, parts_of, score_hovers
 from wefe.plotting._style import (
-    Rows,
     add_marks,
     apply_layout,
     at,
     bar_style,
+    colour_of,
     grid,
     hover,
     hover_texts,
+    name_rows,
+    offset,
+    rows_px,
     shorten,
     shortened,
     stacked,
@@ -66,65 +69,62 @@ def plot_queries_results(
     reading = Reading.of(results)
     table, (names, aggregation) = reading.table, reading.labels()
     known = table.fillna({"nan_reason": "the score is NaN"})
+    rows = list(table[by].unique())
     table["hover"] = score_hovers(known, reading.metric or "score")
-    labels = {name: wrap(label) for name, label in names.items()}
-    rows = Rows([*table[by].unique()], labels, table[series_by].nunique())
-    figure = stacked([rows.height], 0)
-    for position, (name, own) in enumerate(parts_of(table, series_by)):
-        draw_series(figure, own, rows, position, names[name], at(1))
+    table["row"], table["series"] = table[by].map(rows.index), table[series_by].map(names)
+    labels = [wrap(names[row]) for row in rows]
+    figure = stacked([rows_px(labels, table["series"].nunique())], 0)
+    draw_bars(figure, table, at(1))
     for value in table["no_bias_value"].dropna().unique():
         figure.add_vline(value, line_width=1.5, annotation_text=f"no bias: {value:g}")
     figure.update_xaxes(title_text=wrap(reading.axis_title(), 60))
-    rows.apply(figure, title_text=by.capitalize())
-    legend_title = series_by.capitalize()
-    figure.update_layout(barmode="group", showlegend=True, legend_title_text=legend_title)
+    name_rows(figure, labels, title_text=by.capitalize())
+    figure.update_layout(showlegend=True, legend_title_text=series_by.capitalize())
     notes = {aggregation: aggregation, **reading.notes()}
     return apply_layout(figure, reading.title(), notes)
 
 
-def draw_series(
-    figure: go.Figure,
-    own: pd.DataFrame,
-    bars: Rows,
-    position: int,
-    name: str,
-    place: dict[str, Any],
-) -> None:
-    """Draw one series of bars; a line from `null_lower` to `null_upper` crosses each.
+def draw_bars(figure: go.Figure, table: pd.DataFrame, place: dict[str, Any]) -> None:
+    """Draw a bar per row and series; a line from `null_lower` to `null_upper` crosses each.
 
     Bars that end within their line are hollow.
     """
-    length = own["score"] - own["start"]
-    null = {
-        "array": own["null_upper"] - own["score"],
-        "arrayminus": own["score"] - own["null_lower"],
-    }
-    style = bar_style(position)
-    colour = style["color"]
-    # The legend shows the filled bars.
-    hollow = {"color": tint(colour), "pattern": {**style["pattern"], "fgcolor": colour}}
-    is_chance = own["score"].between(own["null_lower"], own["null_upper"])
-    for is_hollow in (False, True)[: 1 + is_chance.any()]:
-        figure.add_bar(
-            x=length.astype(object).where(is_chance == is_hollow, None).tolist(),
-            y=bars.names,
-            base=own["start"].tolist(),
-            orientation="h",
+    n_series = table["series"].nunique()
+    numbers = table.groupby("series", sort=False).ngroup()
+    table = table.assign(
+        y=table["row"] + offset(numbers, n_series),
+        is_chance=table["score"].between(table["null_lower"], table["null_upper"]),
+    )
+    for position, (name, own) in enumerate(parts_of(table, "series")):
+        # The legend shows the filled bars, if there are any.
+        for is_chance, part in own.groupby("is_chance"):
+            score = part["score"]
             # Both ends of the interval are relative to the end of the bar, the score.
-            error_x={"type": "data", "symmetric": False, "width": 0, "thickness": 2, **null},
-            name=wrap(name, 30),
-            legendgroup=str(position),
-            offsetgroup=str(position),
+            null = {
+                "array": part["null_upper"] - score,
+                "arrayminus": score - part["null_lower"],
+            }
             # Bars without length are lines.
-            marker={**(hollow if is_hollow else style), "line": {"color": colour, "width": 2}},
-            showlegend=False if is_hollow else None,
-            **hover(own["hover"].tolist()),
-            **place,
-        )
-    centre = bars.centre(np.arange(len(own)), position)
-    notes = own.assign(x=own["start"], y=centre, text=" no value", hovertext=own["hover"])
-    notes = notes.loc[own["score"].isna(), ["x", "y", "text", "hovertext"]]
-    write(figure, notes.to_dict("records"), font=bars.font, **place)
+            marker = bar_style(position) | {"line": {"color": colour_of(position), "width": 2}}
+            if is_chance:
+                marker["color"] = tint(marker["color"])
+            figure.add_bar(
+                x=(score - part["start"]).tolist(),
+                y=part["y"].tolist(),
+                base=part["start"].tolist(),
+                width=0.8 / n_series,
+                orientation="h",
+                error_x={"type": "data", "symmetric": False, "width": 0, "thickness": 2, **null},
+                name=wrap(name, 30),
+                legendgroup=name,
+                marker=marker,
+                **hover(part["hover"].tolist()),
+                **place,
+            )
+    figure.update_layout(barmode="overlay")
+    missing = table[table["score"].isna()].assign(text=" no value")
+    missing = missing.rename(columns={"start": "x", "hover": "hovertext"})
+    write(figure, missing[["x", "y", "text", "hovertext"]].to_dict("records"), **place)
 
 
 def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go.Figure:
@@ -145,17 +145,17 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     Examples
     --------
     >>> ranks = pd.DataFrame({"WEAT": [2, 1], "RND": [2, 1]}, index=["w2v", "glove"])
-    >>> plot_ranking(ranks).layout.yaxis.tickvals
+    >>> plot_ranking(ranks).layout.yaxis.ticktext
     ('glove', 'w2v')
     """
     table = best_first(ranking)
     models, columns = list(table.index), list(table.columns)
     short, aggregation = shorten(columns)
-    rows = Rows(models, {model: wrap(model) for model in models}, 1)
-    figure, places = grid(short if use_metric_as_facet else [""], rows.height, below_px=50)
-    template = f"<b>{{y}}</b><br>{{ranking}}<br>rank {{x:g}} of {len(models)}"
+    labels, rows = list(map(wrap, models)), range(len(models))
+    figure, places = grid(short if use_metric_as_facet else [""], rows_px(labels, 1), below_px=50)
+    template = f"<b>{{model}}</b><br>{{ranking}}<br>rank {{x:g}} of {len(models)}"
     for position, (column, label) in enumerate(zip(columns, short, strict=True)):
-        own = pd.DataFrame({"x": table[column], "y": models, "ranking": column})
+        own = pd.DataFrame({"x": table[column], "y": rows, "model": models, "ranking": column})
         place = places[position * use_metric_as_facet]
         shown = own["x"].map("{:g}".format).replace("nan", "").tolist()
         look = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
@@ -166,13 +166,13 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
         longest, title = 1.05 * np.nanmax(table, initial=1), "Rank"
     else:
         texts = "<b>" + totals.map("{:g}".format).mask(lacks, "lacks a rank") + "</b>"
-        sums = pd.DataFrame({"x": totals, "y": range(len(models)), "text": texts})
+        sums = pd.DataFrame({"x": totals, "y": rows, "text": texts})
         write(figure, sums.to_dict("records"))
         # Leaves room for the text beside the longest stack.
         longest = 1.12 * totals.max()
         title = f"Sum of ranks over {count(len(columns), 'ranking')}"
     figure.update_xaxes(title_text=title, range=[0, float(max(longest, 1))])
-    rows.apply(figure, title_text="" if use_metric_as_facet else "Model")
+    name_rows(figure, labels, title_text="" if use_metric_as_facet else "Model")
     figure.update_layout(
         barmode="stack",
         showlegend=not use_metric_as_facet,
@@ -220,7 +220,7 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     >>> from wefe import load_test_model
     >>> from wefe.explore import word_page
     >>> page = word_page(load_test_model(), "nurse", k=20)
-    >>> [(bar.name, bar.x) for bar in plot_group_shares(page).data if bar.x[0] is not None]
+    >>> [(bar.name, bar.x) for bar in plot_group_shares(page).data]
     [('female', (0.6,)), ('male', (0.0,))]
     """
     given: list[WordPage] = as_list(pages)
@@ -234,23 +234,26 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
         "<b>{word}</b><br>{group}: {neighbors:.1%} of the neighbours<br>"
         "random words: {low:.1%} to {high:.1%}"
     )
-    table = table.assign(start=0.0, hover=hover_texts(table, template)).rename(
-        columns={"neighbors": "score", "low": "null_lower", "high": "null_upper"}
-    )
-    labels = {word: wrap(shortened(word)) for word in words}
+    table = table.assign(
+        start=0.0,
+        hover=hover_texts(table, template),
+        row=table["word"].map(words.index),
+        series=table["group"],
+    ).rename(columns={"neighbors": "score", "low": "null_lower", "high": "null_upper"})
+    labels = [wrap(shortened(word)) for word in words]
     if len(models) == 1:
-        for page in given:
+        for row, page in enumerate(given):
             side = "leans to " * (page.leans_to in groups) + page.leans_to
-            labels[page.word] += f'<br><span style="font-size:10px">{wrap(side, 24)}</span>'
-    rows = Rows(words, labels, len(groups))
-    figure, places = grid(models if len(models) > 1 else [""], rows.height, 54, abreast=2)
-    for (model, group), own in parts_of(table, ["model", "group"]):
-        draw_series(figure, own, rows, groups.index(group), group, places[models.index(model)])
-    rows.apply(figure)
+            labels[row] += f'<br><span style="font-size:10px">{wrap(side, 24)}</span>'
+    panel_px = rows_px(labels, len(groups))
+    figure, places = grid(models if len(models) > 1 else [""], panel_px, 54, abreast=2)
+    for place, (_, own) in zip(places, parts_of(table, "model"), strict=True):
+        draw_bars(figure, own, place)
+    name_rows(figure, labels)
     # The last number of a panel would overlap the first one of the next.
     axis = {"range": [0, 1], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75]}
     figure.update_xaxes(title_text="Share of the neighbours", **axis)
-    figure.update_layout(barmode="group", showlegend=True, legend_title_text="Lean to")
+    figure.update_layout(showlegend=True, legend_title_text="Lean to")
     heading = f"Which way the neighbours of {count(len(words), 'word')} lean"
     heading += f", {models[0]}" * (len(models) == 1)
     note = (

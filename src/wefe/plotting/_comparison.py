@@ -11,14 +11,16 @@ import plotly.graph_objects as go
 from wefe._visible import count
 from wefe.plotting._reading import check_frame, parts_of
 from wefe.plotting._style import (
-    Rows,
+    PALETTE,
     add_marks,
     apply_layout,
     at,
+    colour_of,
     height_px,
     hover_texts,
     name_rows,
-    point_style,
+    offset,
+    rows_px,
     stacked,
     tint,
     wrap,
@@ -30,6 +32,8 @@ _NUMBERS = (
     *("before", "after", "change"),
     *("before_se", "after_se", "change_se", "best_value", "n"),
 )
+# Added to plotly's number of a symbol.
+_OPEN = 100
 _TITLES = {"cost": "Cost", "residual": "What remains"}
 _HOVER = (
     "<b>{model}</b><br>{name}<br>before: {before:.4g}<br>standard error: {before_se:.2g}<br>"
@@ -64,28 +68,28 @@ def plot_comparison(table: pd.DataFrame) -> go.Figure:
     table = _placed(check_frame(table, _TEXTS, _NUMBERS))
     models = list(table["model"].unique())
     names, panels = zip(*parts_of(table, "panel"), strict=True)
-    labels = {name: wrap(name, 36) for name in table["name"]}
-    rows = [Rows([*panel["name"].unique()], labels, len(models)) for panel in panels]
+    rows = [list(panel["name"].unique()) for panel in panels]
+    labels = [[wrap(name, 36) for name in of_panel] for of_panel in rows]
     titles = [wrap(title, 60) for title in names]
-    above_px = 20 + height_px(titles[:1])
-    figure = stacked([part.height for part in rows], 84, above_px, subplot_titles=titles)
-    for number, (panel, bars) in enumerate(zip(panels, rows, strict=True), 1):
-        place = at(number)
-        panel = panel.assign(row=panel["name"].map(bars.names.index))
-        panel["y"] = bars.centre(panel["row"], panel["model"].map(models.index))
+    heights = [rows_px(of_panel, len(models)) for of_panel in labels]
+    figure = stacked(heights, 84, 20 + height_px(titles[:1]), subplot_titles=titles)
+    for number, panel in enumerate(panels):
+        place = at(number + 1)
+        panel = panel.assign(row=panel["name"].map(rows[number].index))
+        panel["y"] = panel["row"] + offset(panel["model"].map(models.index), len(models))
         for model, own in parts_of(panel, "model"):
             _draw(figure, own, model, models.index(model), place)
         missing = panel[panel[["before", "after"]].isna().any(axis=1)]
         missing = missing.assign(text="  no value", hovertext=hover_texts(missing, _HOVER))
         notes = missing[["x", "y", "text", "hovertext"]].to_dict("records")
-        write(figure, notes, font=bars.font, **place)
+        write(figure, notes, **place)
         best = panel.drop_duplicates("name")
         best = best.assign(x=best["best_value"], y=best["row"])
         marker = {"symbol": "line-ns-open", "size": 22, "line": {"width": 1.5}}
         # The legend group is not the name of a model.
         look = {"mode": "markers", "marker": marker, "legendgroup": " "}
         add_marks(figure, "scatter", best, "no bias, best value<br>or chance", "", **look, **place)
-        name_rows(figure, bars.labels, **place)
+        name_rows(figure, labels[number], **place)
         figure.update_xaxes(title_text="Score", **place)
     figure.update_layout(showlegend=True, legend_title_text="Model")
     heading = f"Before and after, {count(len(models), 'mitigated model')}"
@@ -112,15 +116,16 @@ def _placed(table: pd.DataFrame) -> pd.DataFrame:
 def _draw(
     figure: go.Figure, rows: pd.DataFrame, model: str, position: int, place: dict[str, Any]
 ) -> None:
-    colour, symbol, _ = point_style(position)
+    # From the eighth model on, colours repeat with other symbols.
+    colour, symbol = colour_of(position), position // len(PALETTE)
     # One line with gaps between the rows.
     ends = rows[["before", "after"]].assign(gap=np.nan).to_numpy().ravel()
     line = pd.DataFrame({"x": ends, "y": rows["y"].repeat(3)})
     look = {"mode": "lines", "line": {"color": colour, "width": 2}, "legendgroup": model}
     add_marks(figure, "scatter", line, "", "", showlegend=False, **look, **place)
     for which, name, group, end, pale in (
-        ("before", "before", "  ", "-open", tint(colour, 0.4)),
-        ("after", wrap(model, 30), model, "", colour),
+        ("before", "before", "  ", _OPEN, tint(colour, 0.4)),
+        ("after", wrap(model, 30), model, 0, colour),
     ):
         # A 95 % interval.
         error = {"type": "data", "array": (1.96 * rows[f"{which}_se"]).tolist()}

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from wefe._visible import count
 from wefe.plotting._reading import as_list, check_frame, parts_of
-from wefe.plotting._style import PALETTE, add_band, add_marks, apply_layout, grid, match_axes, wrap
+from wefe.plotting._style import add_band, add_marks, apply_layout, colour_of, grid, wrap
 
 if TYPE_CHECKING:
     from wefe.silhouette import Silhouette
@@ -54,13 +54,12 @@ def plot_layer_scores(frame: pd.DataFrame) -> go.Figure:
         line, panel = panel, line
     table[["x", "line", "panel"]] = table[["layer", line, panel]]
     names, shown = list(table["line"].unique()), list(table["panel"].unique())
-    figure, places = grid(shown, _PANEL_PX, 70, 2)
+    figure, places = grid(shown, _PANEL_PX, 70, 2, shared_yaxes="all")
     for (title, name), own in parts_of(table, ["panel", "line"]):
         _draw_line(figure, own, name, names.index(name), places[shown.index(title)])
     figure.add_hline(table["no_bias_value"].iloc[0], line_dash="dash")
     step = max(1, round(table["layer"].max() / 12))
     figure.update_xaxes(title_text="Layer (0: embedding layer)", dtick=step)
-    match_axes(figure, "y")
     figure.update_yaxes(title_text=metric, col=1)
     figure.update_layout(showlegend=len(names) > 1)
     undefined = table["score"].isna().sum()
@@ -75,7 +74,7 @@ def plot_layer_scores(frame: pd.DataFrame) -> go.Figure:
 def _draw_line(
     figure: go.Figure, line: pd.DataFrame, name: str, number: int, place: dict[str, Any]
 ) -> None:
-    colour = PALETTE[number % len(PALETTE)]
+    colour = colour_of(number)
     known = np.isfinite(line[["score_lower", "score_upper"]]).all(axis=1)
     # A band for each stretch in which every score has an interval.
     for _, part in line[known].groupby((~known).cumsum()):
@@ -132,23 +131,21 @@ def plot_silhouettes(
     given: list[Silhouette] = as_list(silhouettes)
     models = list(dict.fromkeys(each.model_name for each in given))
     heads = [f"{each.metric}, {each.query_name}, {_LISTS[each.vary]} vary" for each in given]
-    title, second_lines = "Bias silhouettes", list(map(robustness_of, given))
+    title, names = "Bias silhouettes", []
     others = {
         head: each for head, each in zip(heads, given, strict=True) if each.model_name == unbiased
     }
-    for number, (head, each) in enumerate(zip(heads, given, strict=True)):
-        if each.model_name == biased and head in others:
-            second_lines[number] += f", accuracy {accuracy_score(others[head], each):.2f}"
     # The title names what all silhouettes share.
-    if len(set(heads)) == 1:
+    is_one = len(set(heads)) == 1
+    for head, each in zip(heads, given, strict=True):
+        names.append("\n".join([each.model_name, head * (not is_one), robustness_of(each)]))
+        if each.model_name == biased and head in others:
+            names[-1] += f", accuracy {accuracy_score(others[head], each):.2f}"
+    if is_one:
         title = f"{title}: {heads[0]}"
-    else:
-        wrapped = [wrap(head, 80 // len(models)) for head in heads]
-        second_lines = list(map("{}<br>{}".format, wrapped, second_lines))
-    names = [each.model_name for each in given]
-    figure, places = grid(names, _SILHOUETTE_PX, 46, len(models), second_lines)
+    figure, places = grid(names, _SILHOUETTE_PX, 46, len(models))
     for each, place in zip(given, places, strict=True):
-        _draw(figure, each, PALETTE[models.index(each.model_name) % len(PALETTE)], place)
+        _draw(figure, each, colour_of(models.index(each.model_name)), place)
         if place["col"] == 1:
             figure.update_yaxes(title_text=wrap(each.metric, 24), **place)
     figure.update_yaxes(exponentformat="none")

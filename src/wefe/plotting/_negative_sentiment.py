@@ -17,7 +17,6 @@ from wefe.plotting._style import (
     apply_layout,
     escape,
     grid,
-    match_axes,
     width_px,
     wrap,
     write,
@@ -51,10 +50,13 @@ def plot_negative_sentiment(results: Mapping[str, Any]) -> go.Figure:
     """
     spreads = read_spreads(results)
     words = list(dict.fromkeys(word for each in spreads.values() for word in each.words.index))
-    scores = [f"RNSB = {each.score:.3g}" if len(each.words) else "" for each in spreads.values()]
+    titles = [
+        f"{name}\nRNSB = {each.score:.3g}" if len(each.words) else name
+        for name, each in spreads.items()
+    ]
     label_px = min(150, width_px(["", *words]))
     abreast = 3 if len(words) <= 8 else 2 if len(words) <= 24 else 1
-    figure, places = grid(list(spreads), 240, label_px + 24, abreast, scores)
+    figure, places = grid(titles, 240, label_px + 24, abreast, shared_yaxes="all")
     for place, spread in zip(places, spreads.values(), strict=True):
         own = spread.words.reindex(words).rename_axis("word").reset_index()
         own = own.assign(x=list(map(escape, words)), y=own["share"])
@@ -65,7 +67,6 @@ def plot_negative_sentiment(results: Mapping[str, Any]) -> go.Figure:
         else:
             note = {"x": 0.5, "y": 0.5, "text": wrap(f"no value: {spread.nan_reason}", 50)}
             write(figure, [note], domain="xy", xanchor="center", **place)
-    match_axes(figure, "y")
     figure.update_yaxes(rangemode="tozero", tickformat="~%")
     figure.update_yaxes(title_text="Share of negative sentiment", col=1)
     figure.update_xaxes(type="category", dtick=1, showgrid=False)

@@ -20,7 +20,7 @@ from wefe.plotting._style import (
     add_points,
     apply_layout,
     at_most,
-    point_style,
+    colour_of,
     shortened,
     spaced,
     wrap,
@@ -64,17 +64,16 @@ def plot_neighborhood(page: WordPage) -> go.Figure:
         "indirect bias: {indirect_bias:.3f}"
     )
     groups = page.directions.groups
-    looks = {name: point_style(number)[:2] for number, name in enumerate(groups)}
-    looks[NO_CLEAR_DIRECTION] = (AWAY, "circle")
+    colours = {name: colour_of(number) for number, name in enumerate(groups)}
+    colours[NO_CLEAR_DIRECTION] = AWAY
     figure = go.Figure()
-    for name, (colour, symbol) in looks.items():
+    for name, colour in colours.items():
         part = table[table["leans_to"] == name]
-        marker = {"symbol": symbol, "color": colour, "line": {"width": part["ring"].tolist()}}
-        add_points(figure, part, name, template, {**marker, "size": 11})
+        marker = {"color": colour, "size": 11, "line": {"width": part["ring"].tolist()}}
+        add_points(figure, part, name, template, marker)
     centre = table[:1].assign(text="<b>" + table["text"] + "</b>")
-    colour, _ = looks[page.leans_to]
     # The star stands out from a crowd of points.
-    star = {"symbol": "star", "color": colour, "size": 22, "opacity": 1.0}
+    star = {"symbol": "star", "color": colours[page.leans_to], "size": 22, "opacity": 1.0}
     add_points(figure, centre, "centre", template, star, showlegend=False)
     figure.update_layout(height=520, showlegend=True, legend_title_text="Leans to")
     # Both axes have one scale, and no numbers, because these mean nothing.
@@ -115,13 +114,10 @@ def plot_clusters(frame: pd.DataFrame) -> go.Figure:
     parts: Any = table.groupby(["number", "other"])
     figure = go.Figure()
     for (number, is_other), part in parts:
-        colour, symbol, other = point_style(number)
-        marker = {
-            "color": colour,
-            "symbol": other if is_other else symbol,
-            "size": 8,
-            "line": {"width": 2 * int(is_other), "color": colour},
-        }
+        colour, symbol = colour_of(number), "x-thin" if is_other else "circle"
+        # The symbol of thin lines has no other colour.
+        outline = {"width": 2 * int(is_other), "color": colour}
+        marker = {"color": colour, "symbol": symbol, "size": 8, "line": outline}
         name = groups[number] + ", in a cluster of others" * is_other
         template = "<b>{word}</b><br>{group}; its cluster is that of<br>{cluster}"
         add_points(figure, part, name, template, marker)
@@ -229,7 +225,7 @@ def plot_impact_ratios(audit: RankingAudit) -> go.Figure:
     names = audit.groups["group"].map(wrap)
     groups = audit.groups.assign(x=audit.groups["impact_ratio"], y=names)
     for number, (attribute, part) in enumerate(parts_of(groups, "attribute")):
-        colour = PALETTE[number % len(PALETTE)]
+        colour = colour_of(number)
         above = (part["impact_ratio_upper"] - part["x"]).tolist()
         below = (part["x"] - part["impact_ratio_lower"]).tolist()
         interval = {"array": above, "arrayminus": below, "color": colour}

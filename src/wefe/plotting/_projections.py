@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from wefe.plotting._style import (
     add_points,
     apply_layout,
     at_most,
+    colour_of,
     escape,
     grid,
     height_px,
-    match_axes,
     name_rows,
     shortened,
     wrap,
@@ -67,7 +66,7 @@ def plot_extremes(frame: pd.DataFrame) -> go.Figure:
     for ((_, group), own), place in zip(parts, places, strict=True):
         words = [f" {escape(shortened(word, 18))} " for word in own["word"]]
         look = {"orientation": "h", "text": words, "textposition": "outside", "cliponaxis": False}
-        look["marker_color"] = PALETTE[groups.index(group) % len(PALETTE)]
+        look["marker_color"] = colour_of(groups.index(group))
         own = own.assign(y=range(len(own)))
         add_marks(figure, "bar", own, wrap(group, 30), template, **look, **place)
     # Half of a panel is for the words.
@@ -116,7 +115,7 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
     of_row = table.groupby(["group", "set", "model"])["projection"]
     size, at, x = of_row.transform("size"), of_row.cumcount(), table["projection"]
     is_end, by_group = (at == 0) | (at == size - 1), table["group"] != ""
-    towards = [PALETTE[groups.index(name) % len(PALETTE) if name else 0] for name in table["group"]]
+    towards = [colour_of(groups.index(name) if name else 0) for name in table["group"]]
     away = np.where(by_group, AWAY, PALETTE[1])
     points = table.assign(
         x=x,
@@ -126,7 +125,7 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
         text=table["word"].map(lambda word: f" {escape(shortened(word, 18))} ").where(is_end, ""),
         side=np.where(at == 0, "middle left", "middle right"),
     )[(size <= _MOST_POINTS) | (at < 5) | (at >= size - 5)]
-    points["y"] += [rows.index(row) for row in zip(points["set"], points["model"], strict=True)]
+    points["y"] += _row_names(points).map(rows.index)
     template = "<b>{word}</b><br>{set}, {model}<br>{x:.3f}"
     for name, own in parts_of(points, "group"):
         marker, side = {"color": [*own["colour"]], "size": 6}, [*own["side"]]
@@ -145,24 +144,24 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
 
 def draw_boxes(
     spread: pd.DataFrame, groups: Sequence[str]
-) -> tuple[go.Figure, list[tuple[str, str]], dict[str, dict[str, Any]]]:
+) -> tuple[go.Figure, list[str], dict[str, dict[str, Any]]]:
     """Draw the quantiles of `distribution_of`: a row per word list and model, a panel per group.
 
-    Returns the figure, its rows, and the place of each group.
+    Returns the figure, the names of its rows, and the place of each group.
     """
-    models, panels = spread["model"].unique(), spread["group"].unique()
     # The models of a word list stand together.
-    rows = list(product(spread["set"].unique(), models))
-    sizes = dict(zip(zip(spread["set"], spread["model"], strict=True), spread["n"], strict=True))
-    names = [name if len(models) == 1 else f"{name}, {model}" for name, model in rows]
-    counts = [f"<br>({sizes.get(row, 0):,})" for row in rows]
-    labels = [wrap(name, 26) + number for name, number in zip(names, counts, strict=True)]
+    order = spread.groupby("set", sort=False).ngroup().argsort(kind="stable")
+    spread = spread.assign(row=_row_names(spread)).iloc[order]
+    names, panels = spread.drop_duplicates("row"), spread["group"].unique()
+    rows = list(names["row"])
+    labels = [*(names["row"].map(wrap) + names["n"].map("<br>({:,})".format))]
     titles = [f"towards {group}" * bool(group) for group in panels]
-    figure, shown = grid(titles, (height_px(labels) + 8) * len(rows) + 8, 56, abreast=2)
+    panel_px = (height_px(labels) + 8) * len(rows) + 8
+    figure, shown = grid(titles, panel_px, 56, 2, shared_xaxes="all")
     places = dict(zip(panels, shown, strict=True))
     for group, own in parts_of(spread, "group"):
         figure.add_box(
-            y=[rows.index(row) for row in zip(own["set"], own["model"], strict=True)],
+            y=own["row"].map(rows.index).tolist(),
             **{part: own[column].tolist() for part, column in _BOX.items()},
             orientation="h",
             name="",
@@ -172,13 +171,16 @@ def draw_boxes(
             **places[group],
         )
     name_rows(figure, labels)
-    match_axes(figure, "x")
-    ends = [escape(shortened(group)) for group in groups]
-    axis = _COSINE
-    if panels[0]:
-        axis = "cosine towards the group →"
-    elif len(groups) == 2:
-        axis = "← {1}    {axis}    {0} →".format(*ends, axis=_COSINE)
+    axis = "cosine towards the group →" if panels[0] else _COSINE
+    if axis == _COSINE and len(groups) == 2:
+        first, second = map(escape, map(shortened, groups))
+        axis = f"← {second}    {axis}    {first} →"
     figure.update_xaxes(tickformat=".2~f", nticks=9, tickangle=0, zeroline=True, title_text=axis)
+    figure.update_xaxes(showticklabels=True)
     figure.update_layout(showlegend=False)
     return figure, rows, places
+
+
+def _row_names(table: pd.DataFrame) -> pd.Series[str]:
+    is_one = table["model"].nunique() == 1
+    return table["set"] if is_one else table["set"] + ", " + table["model"]

@@ -21,7 +21,7 @@ from wefe.plotting._bars import best_first
 from wefe.plotting._lines import robustness_of
 from wefe.plotting._negative_sentiment import joint_shares, read_spreads
 from wefe.plotting._reading import Reading, check_table, parts_of
-from wefe.plotting._style import INK, LIGHT, PALETTE, shorten
+from wefe.plotting._style import INK, LIGHT, PALETTE, colour_of, offset, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,13 +158,11 @@ def _scores(scores: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
             known = [own["score"].dropna() for _, own in parts_of(table, "query")]
             axes.boxplot(known, orientation="horizontal", positions=range(n_queries), widths=0.6)
         else:
-            thick = 0.8 / len(reading.models)
+            n_models = len(reading.models)
             for position, (model, own) in enumerate(parts_of(table, "model")):
-                offset = (position - (len(reading.models) - 1) / 2) * thick
-                y, start = np.arange(n_queries) + offset, own["start"]
-                colour = PALETTE[position % len(PALETTE)]
-                length = own["score"] - start
-                axes.barh(y, length, 0.9 * thick, left=start, color=colour, label=model)
+                y, start = np.arange(n_queries) + offset(position, n_models), own["start"]
+                length, look = own["score"] - start, {"color": colour_of(position), "label": model}
+                axes.barh(y, length, 0.72 / n_models, left=start, **look)
                 axes.hlines(y, own["score_lower"], own["score_upper"], color=INK, linewidth=1)
                 null = own["null_lower"], own["null_upper"]
                 axes.hlines(y, *null, color="#00000055", linewidth=2.5)
@@ -272,7 +270,7 @@ def _biases(biases: Biases) -> Iterator[tuple[str, Figure]]:
         for axes, (model, sets) in zip(panels, shown.items(), strict=True):
             for row, given in enumerate(sets.values()):
                 values = pd.Series(given, dtype=float).dropna()
-                colour = PALETTE[row % len(PALETTE)]
+                colour = colour_of(row)
                 if values.nunique() > 1:
                     shape: Any = axes.violinplot(
                         values, [row], orientation="horizontal", showextrema=False

@@ -28,7 +28,7 @@ def escape(text: str) -> str:
 
 def wrap(text: str, width: int = 40) -> str:
     """Break a text into lines and escape it; names of queries break between their parts."""
-    parts = re.split(r" (?=wrt )", text) if len(text) > width else [text]
+    parts = re.split(r"\n| (?=wrt )" if len(text) > width else r"\n", text)
     return "<br>".join(escape(line) for part in parts for line in textwrap.wrap(part, width))
 
 
@@ -87,13 +87,6 @@ def spaced(table: pd.DataFrame, order: Iterable[int]) -> list[str]:
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#999999")
 # From the eighth bar on, colours repeat with hatching.
 _PATTERNS = ("", "/", "x", "-", ".", "|")
-# From the eighth group on, points get other symbols; the second is for words set apart.
-_SYMBOLS = (
-    ("circle", "x-thin"),
-    ("square", "cross-thin"),
-    ("diamond", "asterisk"),
-    ("triangle-up", "y-up"),
-)
 INK = "#222222"
 
 
@@ -165,17 +158,13 @@ DARK = _template(
 )
 
 
+def colour_of(position: int) -> str:
+    return PALETTE[position % len(PALETTE)]
+
+
 def bar_style(position: int) -> dict[str, Any]:
-    hatching, colour = divmod(position, len(PALETTE))
-    shape = _PATTERNS[hatching % len(_PATTERNS)]
-    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": "white", "size": 6}
-    return {"color": PALETTE[colour], "pattern": pattern}
-
-
-def point_style(position: int) -> tuple[str, str, str]:
-    """Return the colour of a group of points, its symbol, and the symbol of words set apart."""
-    shape, colour = divmod(position, len(PALETTE))
-    return PALETTE[colour], *_SYMBOLS[shape % len(_SYMBOLS)]
+    shape = _PATTERNS[position // len(PALETTE) % len(_PATTERNS)]
+    return {"color": colour_of(position), "pattern": {"shape": shape, "fillmode": "overlay"}}
 
 
 def tint(colour: str, opacity: float = 0.15) -> str:
@@ -319,44 +308,30 @@ def as_dark(figure: go.Figure) -> go.Figure:
     return go.Figure(figure).update_layout(template=DARK)
 
 
-_ROW_GAP = 0.2
-
-
 def at(row: int, col: int = 1) -> dict[str, Any]:
     return {"row": row, "col": col}
 
 
-def name_rows(
-    figure: go.Figure, labels: Sequence[str], names: Sequence[str] = (), **place: Any
-) -> None:
-    """Name the rows at 0, 1, 2 and so on, or at the categories `names`, from the top."""
+def name_rows(figure: go.Figure, labels: Sequence[str], **place: Any) -> None:
+    """Name the rows at 0, 1, 2 and so on from the top."""
     figure.update_yaxes(
         range=[len(labels) - 0.5, -0.5],
-        tickvals=[*(names or range(len(labels)))],
+        tickvals=[*range(len(labels))],
         ticktext=labels,
         showgrid=False,
         **place,
     )
 
 
-class Rows:
-    """Groups of horizontal bars: the position of each bar and their total height."""
+def rows_px(labels: Sequence[str], n_bars: int) -> int:
+    """Return the height of rows with as many bars each."""
+    bars_px = min(22 * n_bars, max(10 * n_bars, 88))
+    return max(120, len(labels) * max(bars_px, height_px(labels) + 8))
 
-    def __init__(self, names: Sequence[str], labels: Mapping[str, str], n_series: int) -> None:
-        self.names, self.labels = names, [labels[name] for name in names]
-        self.n_series = n_series
-        bar_px = min(18.0, max(8.0, 70 / n_series))
-        row_px = max(n_series * bar_px / (1 - _ROW_GAP), height_px(self.labels) + 8)
-        self.height = max(120, math.ceil(len(names) * row_px))
-        self.font = {"size": min(11.0, bar_px)}
 
-    def centre(self, row: Any, position: Any) -> Any:
-        return row + (position - (self.n_series - 1) / 2) * (1 - _ROW_GAP) / self.n_series
-
-    def apply(self, figure: go.Figure, **axis: Any) -> None:
-        """Put the names on the vertical axis, the first on top."""
-        figure.update_layout(bargap=_ROW_GAP)
-        name_rows(figure, self.labels, self.names, type="category", **axis)
+def offset(position: Any, n_bars: int) -> Any:
+    """Return the place of a bar relative to the middle of its row, of which bars take 80 %."""
+    return 0.8 * (position - (n_bars - 1) / 2) / n_bars
 
 
 def grid(
@@ -364,16 +339,13 @@ def grid(
     panel_px: int,
     below_px: int,
     abreast: int = 3,
-    second_lines: Sequence[str] = (),
+    **options: Any,
 ) -> tuple[go.Figure, list[dict[str, Any]]]:
     """Return a figure with a panel per name, no narrower than its title, and their places."""
     # Four panels look better two by two.
     n_columns = min(2 if len(names) == 4 else len(names), abreast)
     n_rows = math.ceil(len(names) / n_columns)
     titles = [wrap(name, 80 // n_columns) for name in names]
-    if second_lines:
-        pairs = zip(titles, second_lines, strict=True)
-        titles = ["<br>".join(filter(None, pair)) for pair in pairs]
     title_px = (height_px(titles) + 10) * any(titles)
     figure = stacked(
         [panel_px] * n_rows,
@@ -381,8 +353,8 @@ def grid(
         title_px,
         cols=n_columns,
         subplot_titles=titles,
-        shared_yaxes=True,
         horizontal_spacing=0.1 / n_columns,
+        **{"shared_yaxes": True, **options},
     )
     places = [at(*place) for place in product(range(1, n_rows + 1), range(1, n_columns + 1))]
     return figure, places[: len(names)]
@@ -401,9 +373,3 @@ def stacked(
     )
     figure.update_annotations(font={"size": 13})
     return figure.update_layout(height=height, margin_t=above_px)
-
-
-def match_axes(figure: go.Figure, letter: str) -> None:
-    """Give all panels the range of the first one; plotly warns of an axis that matches itself."""
-    for axis in list(getattr(figure, f"select_{letter}axes")())[1:]:
-        axis.matches = letter
