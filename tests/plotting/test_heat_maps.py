@@ -66,6 +66,6 @@ def test_the_correlations_of_all_sets_with_outliers_marked(with_outlier, heading
     across, upright = figure.layout.shapes[:2]
     assert across.y0 == across.y1 == upright.x0 == upright.x1 == 5.5
     shown = figure.layout.yaxis.ticktext
-    assert shown[-1] == "<b>PC1</b>"
+    assert shown[-1] == "PC1"
     assert [text.endswith(" *") for text in shown] == [False] * 5 + [True, False]
     assert "*: outlier" in heading(figure)

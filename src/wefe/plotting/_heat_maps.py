@@ -13,7 +13,6 @@ from wefe._visible import count
 from wefe.plotting._reading import check_table
 from wefe.plotting._style import (
     apply_layout,
-    escape,
     height_px,
     name_rows,
     shorten,
@@ -55,7 +54,7 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
     source = "calculate_ranking_correlations"
     table = check_table("correlation_matrix", correlation_matrix, source, "rows", "columns")
     title = title or f"Correlation of {count(len(table), 'ranking')}"
-    return _heat_map(table, title, "With few models even a high value may be chance.")
+    return _heat_map(table, title, {"With few models even a high value may be chance.": True})
 
 
 def plot_negative_sentiment_correlation(matrix: pd.DataFrame) -> go.Figure:
@@ -83,83 +82,69 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame) -> go.Figure:
     words = count(len(table), "target word")
     if (np.isnan(diagonal) | np.isclose(diagonal, 1.0)).all():
         title = f"Correlation of negative sentiment between {words}"
-        return _heat_map(table, title, "Pearson correlation over the iterations of RNSB.")
+        return _heat_map(table, title, {"Pearson correlation over the iterations of RNSB.": True})
     title = f"Joint negative sentiment of {words}"
     note = (
         "Products of the words' shares of negative sentiment. Equal shares of all words (no bias "
         f"measured) would give {1 / table.size:.2%} everywhere."
     )
     highest = float(np.nanmax(table)) or 1.0
-    return _heat_map(table, title, note, "Joint share", (0, highest), ".2%")
+    return _heat_map(table, title, {note: True}, "Joint share", (0, highest), ".2%")
 
 
 def _heat_map(
-    table: pd.DataFrame,
-    title: str,
-    note: str,
-    what: str = "Correlation",
-    limits: tuple[float, float] = (-1, 1),
-    number_format: str = ".2f",
+    table: pd.DataFrame, title: str, notes: dict[str, object], what: str = "Correlation", *look: Any
 ) -> go.Figure:
     short, aggregation = shorten(list(table.columns))
-    cell_px = cell_size(max(table.shape))
+    # About 600 pixels suffice.
+    cell_px = min(60, max(16, 600 // max(table.shape)))
     down = list(map(wrap, shorten(list(table.index))[0]))
-    figure = stacked([cell_px * len(down)], 0)
-    across, below_px = name_columns(figure, short, cell_px)
-    add_cells(figure, table, (down, across), what, number_format, limits, row=1, col=1)
+    table = table.set_axis(short, axis=1)
+    figure, below_px = draw_cells(table, down, what, (cell_px, cell_px), *look)
     missing = [{"x": j, "y": i, "text": "n/a"} for i, j in np.argwhere(table.isna())]
     write(figure, missing, xanchor="center")
-    width = max(480, width_px(down) + cell_px * len(across) + 170)
-    notes = {
-        note: True,
-        "n/a: no value (NaN).": table.isna().to_numpy().any(),
-        aggregation: aggregation,
-    }
+    width = max(480, width_px(down) + cell_px * len(short) + 170)
+    notes |= {"n/a: no value (NaN).": bool(missing), aggregation: aggregation}
     return apply_layout(figure, title, notes, below_px, width)
 
 
-def name_columns(figure: go.Figure, names: Sequence[str], cell_px: float) -> tuple[list[str], int]:
-    """Turn names wider than a column; return their lines, and the pixels that they need."""
-    narrow, wide = ([wrap(name, most) for name in names] for most in (24, 60))
-    labels = narrow if height_px(narrow) < cell_px else wide
-    is_upright = width_px(labels) > cell_px
-    # On a narrow screen, plotly turns what would overlap.
-    figure.update_xaxes(tickangle=-90 if is_upright else None)
-    return labels, 30 + (width_px(labels) if is_upright else height_px(labels))
-
-
-def cell_size(n_cells: int) -> int:
-    """Return the pixels of a cell, so that about 600 suffice."""
-    return min(60, max(16, 600 // n_cells))
-
-
-def add_cells(
-    figure: go.Figure,
+def draw_cells(
     table: pd.DataFrame,
-    labels: tuple[Sequence[str], Sequence[str]],
+    down: Sequence[str],
     what: str,
-    number_format: str = ".2f",
+    cell_px: tuple[float, int],
     limits: tuple[float, float] = (-1, 1),
-    **place: Any,
-) -> None:
-    title = {"text": what, "side": "right"}
+    number_format: str = ".2f",
+) -> tuple[go.Figure, int]:
+    """Draw cells of this width and height; return the figure, and the pixels of names below.
+
+    `down` names the rows; names of columns that are wider than a column are turned.
+    """
+    narrow, wide = ([wrap(name, most) for name in table.columns] for most in (24, 60))
+    across = narrow if height_px(narrow) < cell_px[0] else wide
+    angle, below_px = None, height_px(across)
+    # On a narrow screen, plotly turns what would overlap.
+    if width_px(across) > cell_px[0]:
+        angle, below_px = -90, width_px(across)
+    figure = stacked([cell_px[1] * len(down)], 0)
     has_numbers = number_format and max(table.shape) <= _MOST_NUMBERS
+    colorbar = {"title": {"text": what, "side": "right"}, "thickness": 14}
     figure.add_heatmap(
         z=table.to_numpy().tolist(),
         zmin=limits[0],
         zmax=limits[1],
         autocolorscale=True,
-        colorbar={"title": title, "thickness": 14, "tickformat": number_format},
+        colorbar={**colorbar, "tickformat": number_format},
         # Plotly fits the size of the numbers.
         texttemplate=f"%{{z:{number_format}}}" if has_numbers else None,
         xgap=1,
         ygap=1,
         hovertemplate=f"%{{y}}<br>%{{x}}<br>{what}: %{{z:.4g}}<extra></extra>",
-        **place,
     )
-    name_rows(figure, labels[0], **place)
-    axis = {"tickvals": list(range(table.shape[1])), "ticktext": labels[1], "showgrid": False}
-    figure.update_xaxes(**axis, **place)
+    name_rows(figure, down)
+    axis = {"tickvals": [*range(len(across))], "ticktext": across, "tickangle": angle}
+    figure.update_xaxes(**axis, showgrid=False)
+    return figure, 30 + below_px
 
 
 def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
@@ -183,20 +168,12 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     >>> from wefe.audit import audit_direction
     >>> audit = audit_direction("gender", load_test_model())
     >>> plot_direction_correlations(audit).layout.yaxis.ticktext[-1]
-    '<b>PC1</b>'
+    'PC1'
     """
-    labels = [
-        escape(shortened(name, 32)) + " *" * (name in audit.outliers) for name in audit.labels
-    ]
-    labels.append("<b>PC1</b>")
-    cell_px = cell_size(len(labels))
-    figure = stacked([cell_px * len(labels)], 0)
-    add_cells(figure, audit.correlations, (labels, labels), "Cosine", row=1, col=1)
-    figure.update_xaxes(tickangle=-90)
-    figure.add_hline(audit.n_sets - 0.5, line_width=2)
-    figure.add_vline(audit.n_sets - 0.5, line_width=2)
+    labels = [shortened(name, 32) + " *" * (name in audit.outliers) for name in audit.labels]
+    table = pd.DataFrame(audit.correlations.to_numpy(), [*labels, "PC1"], [*labels, "PC1"])
     share = audit.explained_variance_ratio[0]
-    notes = {
+    notes: dict[str, object] = {
         f"PC1: the bias direction, first principal component of {count(audit.n_sets, 'set')}, "
         f"with {share:.0%} of their variance. By chance, a cosine is {audit.chance_cosine:.2f} off "
         "0.": True,
@@ -204,5 +181,6 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
         "*: outlier, far from the common direction of the other sets.": audit.outliers,
     }
     title = f"Directions of the defining sets, {audit.model_name}"
-    width = max(560, cell_px * len(labels) + width_px(labels) + 150)
-    return apply_layout(figure, title, notes, width_px(labels) + 24, width)
+    figure = _heat_map(table, title, notes, "Cosine")
+    figure.add_hline(audit.n_sets - 0.5, line_width=2)
+    return figure.add_vline(audit.n_sets - 0.5, line_width=2)

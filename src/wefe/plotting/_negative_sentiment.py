@@ -55,7 +55,7 @@ def plot_negative_sentiment(results: Mapping[str, Any]) -> go.Figure:
         for name, each in spreads.items()
     ]
     label_px = min(150, width_px(["", *words]))
-    abreast = 3 if len(words) <= 8 else 2 if len(words) <= 24 else 1
+    abreast = 2 if len(words) <= 24 else 1
     figure, places = grid(titles, 240, label_px + 24, abreast, shared_yaxes="all")
     for place, spread in zip(places, spreads.values(), strict=True):
         own = spread.words.reindex(words).rename_axis("word").reset_index()
@@ -91,6 +91,8 @@ class Spread(NamedTuple):
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> Spread:
+        if not isinstance(result, Mapping) or _SPREAD not in result:
+            raise TypeError(f"results must be of RNSB, with {_SPREAD!r}; got {found(result)}.")
         shares = pd.Series(result[_SPREAD], dtype=np.float64).dropna()
         probability = pd.Series(result.get("negative_sentiment_probabilities"), dtype=float)
         words = pd.DataFrame({"share": shares, "probability": probability}).reindex(shares.index)
@@ -106,12 +108,8 @@ class Spread(NamedTuple):
 
 def read_spreads(results: Any) -> dict[str, Spread]:
     """Return the distributions of RNSB results by model name; raise an error for other input."""
-    if isinstance(results, Mapping) and _SPREAD in results:
+    if not isinstance(results, Mapping) or _SPREAD in results:
         results = {getattr(results, "model_name", ""): results}
-    given = results.values() if isinstance(results, Mapping) else [results]
-    for result in given:
-        if not isinstance(result, Mapping) or _SPREAD not in result:
-            raise TypeError(f"results must be of RNSB, with {_SPREAD!r}; got {found(result)}.")
     return {str(name): Spread.of(result) for name, result in results.items()}
 
 

@@ -23,7 +23,7 @@ from wefe.plotting import (
     plot_silhouettes,
 )
 from wefe.plotting import write_figures as write
-from wefe.plotting._heat_maps import add_cells, name_columns
+from wefe.plotting._heat_maps import draw_cells
 from wefe.plotting._negative_sentiment import joint_shares
 from wefe.plotting._projections import draw_boxes
 from wefe.plotting._reading import FACTS, score_hovers
@@ -34,7 +34,6 @@ from wefe.plotting._style import (
     escape,
     grid,
     height_px,
-    stacked,
     wrap,
 )
 from wefe.report._scores import SIGNIFICANT, rankings
@@ -220,13 +219,11 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
         return np.reshape(list(values), (-1, len(models))).tolist()
 
     # The longest name determines the height of a row.
-    row_px = max(_CELL_PX, height_px(names) + 6)
-    figure = stacked([len(names) * row_px], 0)
-    across, below_px = name_columns(figure, models, _ACROSS_PX / len(models))
+    cell_px = _ACROSS_PX / len(models), max(_CELL_PX, height_px(names) + 6)
     largest = metric["farthest"][0]["distance"] or 1
+    table = pd.DataFrame(cells_of(far), columns=models)
     # The heading above the figure names the metric.
-    look = ("from no bias", "", (-largest, largest))
-    add_cells(figure, pd.DataFrame(cells_of(far)), (names, across), *look, row=1, col=1)
+    figure, below_px = draw_cells(table, names, "from no bias", cell_px, (-largest, largest), "")
     if len(models) <= _MOST_WITH_NUMBERS:
         is_small = (cells["p_value"] < SIGNIFICANT) | cells["opposite"]
         texts = cells["score"].map(number).where(cells["score"].notna(), "")
