@@ -113,8 +113,9 @@ def plot_silhouettes(
     Returns
     -------
     plotly.graph_objects.Figure
-        One panel per silhouette, with its robustness; as many in a row as there are models. Each
-        row shares its axis. Faint: runs (for very many, only some sizes). Dashed: no bias.
+        One panel per silhouette, with its robustness. Several metrics, queries or kinds of list
+        have a row each, which shares its axis. Faint: runs (for very many, only some sizes).
+        Dashed: no bias.
 
     Examples
     --------
@@ -143,7 +144,8 @@ def plot_silhouettes(
             names[-1] += f", accuracy {accuracy_score(others[head], each):.2f}"
     if is_one:
         title = f"{title}: {heads[0]}"
-    figure, places = grid(names, _SILHOUETTE_PX, 46, len(models))
+    # More than three panels abreast are too small to read.
+    figure, places = grid(names, _SILHOUETTE_PX, 46, 3 if is_one else len(models))
     for each, place in zip(given, places, strict=True):
         _draw(figure, each, colour_of(models.index(each.model_name)), place)
         if place["col"] == 1:

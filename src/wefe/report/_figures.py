@@ -278,13 +278,7 @@ def _silhouettes(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[
         if task.model in summary["shown"]:
             key = (each.metric, task.place["query_set"], each.query_name, each.vary)
             groups[key].append(each)
-    # More than three panels abreast are too small to read.
-    parts = [
-        (key, own[start : start + 3])
-        for key, own in groups.items()
-        for start in range(0, len(own), 3)
-    ]
-    for position, (place, own) in enumerate(parts):
+    for position, (place, own) in enumerate(groups.items()):
         facts = dict(zip(("metric", "query_set", "query", "vary"), place, strict=True))
         panels = [(each.model_name, each.robustness) for each in own]
         yield drawn(f"silhouettes-{position}", plot_silhouettes(own), {**facts, "panels": panels})

@@ -140,23 +140,10 @@ def _words(words: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _word(part: pd.DataFrame) -> dict[str, Any]:
-    rows = records(part)
-    first = rows[0]
-    if first["group"] is None:
-        return {"model": first["model_name"], "why": first["why"]}
-    largest = part["projection"].max()
+    rows, largest = records(part), part["projection"].max()
+    shares = [] if rows[0]["neighbor_share"] is None else rows
+    facts = {**rows[0], "projection": largest, "shares": shares}
     # A cosine that is written as 0.000 has no direction.
-    is_something = largest >= NOTHING
-    leans_to = first["leans_to"] if is_something else NO_CLEAR_DIRECTION
-    return {
-        "proximity_bias": first["proximity_bias"],
-        "n_neighbors": first["n_neighbors"],
-        "model": first["model_name"],
-        "why": None,
-        "leans_to": leans_to,
-        "percentile": first["percentile"] if is_something else None,
-        "projection": largest,
-        # The reason why neighbours are unknown.
-        "missing": first["nan_reason"],
-        "shares": [] if first["neighbor_share"] is None else rows,
-    }
+    if largest < NOTHING:
+        facts |= {"leans_to": NO_CLEAR_DIRECTION, "percentile": None}
+    return facts
