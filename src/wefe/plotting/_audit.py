@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from wefe._visible import count
 from wefe.audit._query import p_and_auc
-from wefe.plotting._reading import as_list, parts_of
+from wefe.plotting._reading import as_list
 from wefe.plotting._style import (
     apply_layout,
     colour_of,
@@ -56,12 +56,11 @@ def plot_individual_biases(audits: Sequence[QueryAudit] | QueryAudit) -> go.Figu
     """
     given: list[QueryAudit] = as_list(audits)
     axis = "s(w, A, B)"
-    tables = list(map(_words, given))
     n_sets = max(len(audit.targets) for audit in given)
     titles = [f"{audit.query_name}, {audit.model_name}\n{_numbers(audit)}" for audit in given]
     figure, places = grid(titles, _SET_PX * n_sets + 20, 50, abreast=2, shared_xaxes="all")
-    for place, table, audit in zip(places, tables, given, strict=True):
-        _draw(figure, table, place)
+    for place, audit in zip(places, given, strict=True):
+        _draw(figure, audit, place)
         for limit in (-audit.attribute_difference, audit.attribute_difference):
             figure.add_vline(limit, line_dash="dash", **place)
     figure.add_vline(0)
@@ -89,23 +88,17 @@ def _numbers(audit: QueryAudit) -> str:
     return f"effect size {effect}, {p_and_auc(compared)}"
 
 
-def _words(audit: QueryAudit) -> pd.DataFrame:
-    parts = zip(audit.targets, audit.biases, audit.positions, strict=True)
-    return pd.concat(
-        pd.DataFrame({"set": use.name, "y": number, "word": use.used, "s": s, "share": share})
-        for number, (use, s, share) in enumerate(parts)
-    )
-
-
-def _draw(figure: go.Figure, words: pd.DataFrame, place: dict[str, Any]) -> None:
+def _draw(figure: go.Figure, audit: QueryAudit, place: dict[str, Any]) -> None:
     labels = []
-    for number, own in parts_of(words, "y"):
-        name, colour = own["set"].iloc[0], colour_of(number)
+    parts = zip(audit.targets, audit.biases, audit.positions, strict=True)
+    for number, (use, biases, shares) in enumerate(parts):
+        name, colour = wrap(use.name, 30), colour_of(number)
+        words = pd.DataFrame({"word": use.used, "s": biases, "share": shares})
         figure.add_violin(
-            x=own["s"].tolist(),
+            x=words["s"].tolist(),
             y0=number,
             orientation="h",
-            name=wrap(name, 30),
+            name=name,
             side="negative",  # upwards, as the vertical axis is reversed
             width=2 * _SHAPE,
             spanmode="hard",  # ends at the smallest and largest bias
@@ -117,11 +110,11 @@ def _draw(figure: go.Figure, words: pd.DataFrame, place: dict[str, Any]) -> None
             meanline={"visible": True, "width": 2},
             line={"color": colour, "width": 1},
             marker={"color": colour, "size": 5, "opacity": 0.7},
-            **hover(hover_texts(own, "<b>{word}</b><br>s = {s:.3f}<br>s / d = {share:.3f}")),
+            **hover(hover_texts(words, "<b>{word}</b><br>s = {s:.3f}<br>s / d = {share:.3f}")),
             **place,
         )
-        mean = own["s"].mean(skipna=False)
+        mean = words["s"].mean(skipna=False)
         # Keeps clear of the line at d, which is at the edge of the full range.
-        text = f"<b>{wrap(name, 34)}</b>" + f", mean {mean:.3f}" * math.isfinite(mean)
+        text = f"<b>{name}</b>" + f", mean {mean:.3f}" * math.isfinite(mean)
         labels.append({"x": 0.05, "y": number - 0.72, "text": text})
     write(figure, labels, domain="x", yanchor="top", **place)

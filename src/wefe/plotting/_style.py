@@ -97,7 +97,6 @@ def _template(
     axis = {
         "zeroline": False,
         "zerolinecolor": ink,
-        "zerolinewidth": 1,
         "automargin": True,
         "title": {"standoff": 10},
         "gridcolor": grid,
@@ -124,7 +123,6 @@ def _template(
             "xaxis": axis,
             "yaxis": {**axis, "ticks": "outside", "tickcolor": paper},
             "legend": {"traceorder": "normal"},
-            "hovermode": "closest",
             "modebar": {"bgcolor": paper, "color": ink, "activecolor": ink},
             "hoverlabel": {"align": "left", "bgcolor": hover, "font": {"color": ink}},
             "annotationdefaults": {"font": {"size": 11, "color": ink}, "showarrow": False},

@@ -72,14 +72,11 @@ def provenance(results: StudyResults) -> dict[str, Any]:
     tasks = pd.crosstab(table["kind"], table["status"]).rename_axis(columns=None)
     tasks = tasks.reindex(table["kind"].unique(), columns=_STATUSES, fill_value=0).reset_index()
     keys, finished = sorted(table["key"].dropna()), table["finished"].dropna()
-    n_done, n_computed = tasks["done"].sum(), results.run.get("n_computed")
     return {
         "run": {**dict.fromkeys(_RUN), **results.run},
         "written_by": __version__,
         "tasks": tasks,
-        "n_done": n_done,
-        "n_computed": n_computed,
-        "n_kept": None if n_computed is None else max(0, n_done - n_computed),
+        "n_done": tasks["done"].sum(),
         "oldest": min(finished, default=None),
         "newest": max(finished, default=None),
         "versions": sorted(table["version"].dropna().unique()),
