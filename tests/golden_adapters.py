@@ -90,6 +90,12 @@ def quality_table(models, benchmarks):
     return scores, quality_ranking(scores)[["score"]]
 
 
+def benchmark_from(path, kind):
+    from wefe.quality import load_benchmark
+
+    return load_benchmark(path)
+
+
 def sem_bias(model, source, **options):
     assert source == "small"
     found = wefe.metrics.sembias(model, wefe.datasets.load_sembias(), **options)

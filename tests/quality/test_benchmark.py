@@ -143,25 +143,24 @@ def test_columns_in_quotes_are_understood(write):
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "message"),
+    ("text", "message"),
     [
-        ("cup mug 9.1\ncup tree\n", None, r"items\.txt, line 2: 'cup tree'"),
-        ("a b 1\na b nan\n", None, "line 2: 'a b nan'"),
-        ("a b 1.0 2.0\n", None, "line 1: .* pass kind"),
-        (": s\na b c\n", None, "line 2: .*four words"),
-        ("a\tx\nb\tx\ty\n", None, "line 2: .*a word and a category"),
-        ("a b 1\n", "analogy", "line 1: .*four words"),
-        ("a\tb\t\nc\td\t1\n", "similarity", r"line 1: 'a\\tb'"),
-        ("# nothing\n\n", None, "no items"),
-        (": only a section\n", None, "of kind 'analogy'"),
-        ("word1,word2,similarity\na,b,1\na,b\n", None, "line 3: 'a,b' .* word1, word2"),
-        ("word1,word2,similarity\na,b,x\n", None, "line 2: 'a,b,x'"),
-        ("words,outliers,category\na,b,c\n", None, "line 2: 'a,b,c' .* outliers"),
+        ("cup mug 9.1\ncup tree\n", r"items\.txt, line 2: 'cup tree'"),
+        ("a b 1\na b nan\n", "line 2: 'a b nan'"),
+        ("a b 1.0 2.0\n", "line 1: .* write a header"),
+        (": s\na b c\n", "line 2: .*four words"),
+        ("a\tx\nb\tx\ty\n", "line 2: .*a word and a category"),
+        ("a\tb\t6,77\nc\td\t1\n", r"line 1: 'a\\tb\\t6,77'"),
+        ("# nothing\n\n", "no items"),
+        (": only a section\n", "of kind 'analogy'"),
+        ("word1,word2,similarity\na,b,1\na,b\n", "line 3: 'a,b' .* word1, word2"),
+        ("word1,word2,similarity\na,b,x\n", "line 2: 'a,b,x'"),
+        ("words,outliers,category\na,b,c\n", "line 2: 'a,b,c' .* outliers"),
     ],
 )
-def test_a_line_that_is_not_of_the_kind_is_shown(write, text, kind, message):
+def test_a_line_that_is_not_of_the_kind_is_shown(write, text, message):
     with pytest.raises(ValueError, match=message):
-        load_benchmark(write(text), kind)
+        load_benchmark(write(text))
 
 
 def test_what_is_no_file_and_no_name_is_refused(write, tmp_path):
@@ -173,8 +172,6 @@ def test_what_is_no_file_and_no_name_is_refused(write, tmp_path):
     ):
         with pytest.raises(error, match=message):
             load_benchmark(source)
-    with pytest.raises(ValueError, match="Did you mean 'analogy'"):
-        load_benchmark(write("a b 1\n"), kind="analogies")
 
 
 @pytest.mark.parametrize(

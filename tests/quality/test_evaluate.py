@@ -10,7 +10,7 @@ import pytest
 from wefe import WordEmbeddingModel, convert, load
 from wefe.models._tables import UnreadWordError
 from wefe.quality import Benchmark, evaluate
-from wefe.quality._benchmark import _KNOWN, _gensim_file
+from wefe.quality._benchmark import _path_of
 from wefe.quality._evaluate import _purity, answer_analogies
 
 needs_gensim = pytest.mark.skipif(find_spec("gensim") is None, reason="compares with gensim")
@@ -152,7 +152,7 @@ def of_gensim(packaged_model):
 @pytest.mark.parametrize("name", ["wordsim353", "simlex999"])
 def test_similarity_agrees_with_gensim(packaged_model, of_gensim, name):
     score = evaluate(packaged_model, name)
-    path = str(_gensim_file(_KNOWN[name]["file"]))
+    path = str(_path_of(name))
     _, (expected, _), lost = of_gensim.evaluate_word_pairs(path)
     assert score.score == pytest.approx(expected, abs=1e-6)
     assert 100 * (1 - score.n_used / score.n_items) == pytest.approx(lost)
@@ -160,7 +160,7 @@ def test_similarity_agrees_with_gensim(packaged_model, of_gensim, name):
 
 @pytest.mark.slow
 def test_analogies_agree_with_gensim_in_every_section(packaged_model, of_gensim):
-    path = str(_gensim_file(_KNOWN["google-analogies"]["file"]))
+    path = str(_path_of("google-analogies"))
     expected, sections = of_gensim.evaluate_word_analogies(path, dummy4unknown=False)
     score = evaluate(packaged_model, "google-analogies", progress=False)
     assert score.score == pytest.approx(expected, abs=1e-12)

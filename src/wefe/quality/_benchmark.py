@@ -27,8 +27,6 @@ from wefe.words import Preprocessor, variants
 
 Kind: TypeAlias = Literal["similarity", "analogy", "categorisation", "outlier"]
 Mask: TypeAlias = npt.NDArray[np.bool_]
-# Number and text of a line.
-_Line: TypeAlias = tuple[int, str]
 _Items: TypeAlias = list[tuple[str, ...]]
 
 # Minimum and maximum number of strings per item. The last is a label, except for similarity.
@@ -38,19 +36,18 @@ _LENGTHS = {
     "categorisation": (2, 2),
     "outlier": (4, math.inf),
 }
-# Columns of CSV files with a header.
-_NAMED: dict[Kind, tuple[str, ...]] = {
+# Columns of files with a header; files without one have the first of them.
+_COLUMNS: dict[Kind, tuple[str, ...]] = {
     "similarity": ("word1", "word2", "similarity"),
     "analogy": ("word1", "word2", "word3", "target", "type"),
     "categorisation": ("word", "category"),
     "outlier": ("outliers", "words", "category"),
 }
-# Columns of files without a header, and what they should be.
-_UNNAMED: dict[Kind, tuple[int, str]] = {
-    "similarity": (3, "two words and a number"),
-    "analogy": (4, "four words, or ': ' and the name of a section"),
-    "categorisation": (2, "a word and a category"),
-    "outlier": (0, f"a header with {', '.join(_NAMED['outlier'])}"),
+# Number of columns without a header -> kind, and what a line should be.
+_WITHOUT_HEADER: dict[int, tuple[Kind, str]] = {
+    2: ("categorisation", "a word and a category"),
+    3: ("similarity", "two words and a number"),
+    4: ("analogy", "four words, or ': ' and the name of a section"),
 }
 #: Words are looked up as written, then in lower case.
 LOOKUP: tuple[Preprocessor, ...] = ({}, {"lowercase": True})
@@ -179,7 +176,7 @@ def list_benchmarks() -> list[dict[str, Any]]:
     ]
 
 
-def load_benchmark(source: str | os.PathLike[str], kind: Kind | None = None) -> Benchmark:
+def load_benchmark(source: str | os.PathLike[str]) -> Benchmark:
     r"""Read a benchmark by name, or from a file.
 
     Parameters
@@ -187,19 +184,17 @@ def load_benchmark(source: str | os.PathLike[str], kind: Kind | None = None) -> 
     source : str or path
         A name of :func:`list_benchmarks`, such as 'wordsim353' [1]_, 'simlex999' [2]_ or
         'google-analogies' [3]_ (these come with gensim, others are downloaded once), or a text file
-        in UTF-8. Empty lines and lines that start with '#' are ignored.
+        in UTF-8. Empty lines, and lines that start with '#' or have an empty word, are ignored. The
+        kind is that of the first line:
 
         - similarity: two words and a number per line. A first line of three words is a header.
-        - analogy: four words per line, separated by spaces; ``: name`` starts a section.
+        - analogy: four words per line; ``: name`` starts a section.
         - categorisation: a word and its category per line, without a header.
         - any kind: comma-separated values with the header 'word1,word2,similarity',
-          'word1,word2,word3,target,type', 'word,category' or 'category,words,outliers'. Lines with
-          an empty word are ignored.
+          'word1,word2,word3,target,type', 'word,category' or 'category,words,outliers'.
 
-        Columns, except in analogies, are separated by tabs, otherwise commas, otherwise spaces.
-        Between tabs or commas they may be in double quotes.
-    kind : {'similarity', 'analogy', 'categorisation', 'outlier'}, optional
-        By default detected from the first line.
+        Columns are separated by tabs, otherwise commas, otherwise spaces. Between tabs or commas
+        they may be in double quotes.
 
     Returns
     -------
@@ -227,16 +222,10 @@ def load_benchmark(source: str | os.PathLike[str], kind: Kind | None = None) -> 
     ...     load_benchmark(Path(folder, "animals.tsv"))
     <Benchmark 'animals': categorisation, 3 items>
     """
-    if kind is not None:
-        check_choice("kind", kind, tuple(_LENGTHS))
     path, name, where = _find(source)
-    lines = _lines(path)
-    header = {*_columns(lines[0][1])}
-    named = next((each for each, columns in _NAMED.items() if {*columns} <= header), None)
-    kind = kind or named or _guess(lines[0], path.name)
-    items = _named(lines, kind, path.name) if kind == named else _unnamed(lines, kind, path.name)
+    kind, items = _parsed(path)
     if not items:
-        raise ValueError(f"{path.name} contains no items of kind {kind!r}, only {lines[0][1]!r}.")
+        raise ValueError(f"{path.name} contains no items of kind {kind!r}.")
     scores = tuple(float(item[-1]) for item in items if kind == "similarity")
     items = [item[:2] for item in items] if kind == "similarity" else items
     return Benchmark(name, kind, tuple(items), scores, where)
@@ -268,31 +257,17 @@ def _source(name: str) -> str:
     return f"{known['about']} ({where})"
 
 
-def _gensim_file(file: str) -> Path | None:
-    """Return the path of a test file of gensim, without importing it; None if there is none."""
-    spec = importlib.util.find_spec("gensim")
-    folders = (spec.submodule_search_locations if spec else None) or ()
-    paths = (Path(folder, "test", "test_data", file) for folder in folders)
-    return next(filter(Path.is_file, paths), None)
-
-
 def _path_of(name: str) -> Path:
     file = _KNOWN[name]["file"]
-    path = fetch_file(file) if file in FILES else _gensim_file(file)
-    if path is None:
-        raise ImportError(
-            f'{name!r} is {file} of the test data of gensim: pip install "wefe[gensim]"'
-        )
-    return path
-
-
-def _lines(path: Path) -> list[_Line]:
-    text = read_text(path)
-    lines = ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1))
-    kept = [(number, line) for number, line in lines if line and not line.startswith("#")]
-    if not kept:
-        raise ValueError(f"{path.name} contains no items: every line is empty or starts with '#'.")
-    return kept
+    if file in FILES:
+        return fetch_file(file)
+    # Importing gensim takes a second.
+    gensim = importlib.util.find_spec("gensim")
+    for folder in getattr(gensim, "submodule_search_locations", None) or ():
+        path = Path(folder, "test", "test_data", file)
+        if path.is_file():
+            return path
+    raise ImportError(f'{name!r} is {file} of the test data of gensim: pip install "wefe[gensim]"')
 
 
 def _columns(line: str) -> list[str]:
@@ -304,6 +279,49 @@ def _columns(line: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
+def _parsed(path: Path) -> tuple[Kind, _Items]:
+    """Return the kind of a file and its items; the items of similarity end with the score."""
+    lines = [(at, line.strip()) for at, line in enumerate(read_text(path).split("\n"), start=1)]
+    lines = [(at, line) for at, line in lines if line and not line.startswith("#")]
+    if not lines:
+        raise ValueError(f"{path.name} contains no items: every line is empty or starts with '#'.")
+    header = _columns(lines[0][1])
+    kind = next((each for each, names in _COLUMNS.items() if {*names} <= {*header}), None)
+    if kind is not None:
+        del lines[0]
+        expected = f"a line with {', '.join(_COLUMNS[kind])}"
+    else:
+        kind, expected = _without_header(path, *lines[0])
+        if kind == "similarity" and _is_heading(header[-1]):
+            del lines[0]
+        header = [*_COLUMNS[kind][:4]]
+    items: _Items = []
+    section = ""
+    for at, line in lines:
+        if kind == "analogy" and line.startswith(":"):
+            section = line[1:].strip()
+            continue
+        try:
+            row = {"type": section} | dict(zip(header, _columns(line), strict=True))
+            items += _items_of([row[name] for name in _COLUMNS[kind]], kind)
+        except (ValueError, SyntaxError, TypeError):
+            raise _wrong(path, at, line, f"is not {expected}") from None
+    # MEN marks the part of speech of every word.
+    if kind == "similarity" and all(_MARKED.search(word) for item in items for word in item[:2]):
+        items = [(one[:-2], other[:-2], score) for one, other, score in items]
+    return kind, items
+
+
+def _without_header(path: Path, at: int, line: str) -> tuple[Kind, str]:
+    """Return the kind of a file by its first line, and what its lines should be."""
+    columns = _columns(line)
+    n_columns = 4 if line.startswith(":") else len(columns)
+    # Not pairs with two numbers.
+    if n_columns not in _WITHOUT_HEADER or (n_columns == 4 and any(map(_is_number, columns))):
+        raise _wrong(path, at, line, "does not show the kind of benchmark; write a header")
+    return _WITHOUT_HEADER[n_columns]
+
+
 def _is_number(text: str) -> bool:
     try:
         return math.isfinite(float(text))
@@ -311,72 +329,21 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _is_header(columns: list[str]) -> bool:
-    """Tell whether the last column is a heading, rather than a malformed number such as '6,77'."""
-    last = columns[-1].lower()
-    return len(columns) == 3 and last[:1].isalpha() and last not in ("nan", "inf", "infinity")
+def _is_heading(text: str) -> bool:
+    """Tell a heading from a malformed number such as '6,77'."""
+    return text[:1].isalpha() and text.lower() not in ("nan", "inf", "infinity")
 
 
-def _guess(first: _Line, label: str) -> Kind:
-    line = first[1]
-    columns = _columns(line)
-    four_words = len(columns) == 4 == len(line.split()) and not any(map(_is_number, columns))
-    if line.startswith(":") or four_words:
-        return "analogy"
-    kinds: dict[int, Kind] = {3: "similarity", 2: "categorisation"}
-    if len(columns) in kinds:
-        return kinds[len(columns)]
-    raise _wrong(label, first, "does not show the kind of benchmark; pass kind")
-
-
-def _wrong(label: str, line: _Line, what: str) -> ValueError:
-    return ValueError(f"{label}, line {line[0]}: {line[1][:200]!r} {what}.")
-
-
-def _unnamed(lines: Sequence[_Line], kind: Kind, label: str) -> _Items:
-    """Read a file without a header, or with one of three words that mean nothing."""
-    items: _Items = []
-    section: tuple[str, ...] = ()
-    if kind == "similarity" and _is_header(_columns(lines[0][1])):
-        lines = lines[1:]
-    for line in lines:
-        columns = _columns(line[1])
-        if kind == "analogy":
-            columns, section = line[1].split(), section or ("",)
-            if line[1].startswith(":"):
-                section = (line[1][1:].strip(),)
-                continue
-        n_columns, expected = _UNNAMED[kind]
-        is_scored = kind != "similarity" or _is_number(columns[-1])
-        if len(columns) != n_columns or not all(columns) or not is_scored:
-            raise _wrong(label, line, f"is not {expected}")
-        items.append((*columns, *section))
-    return items
-
-
-def _named(lines: Sequence[_Line], kind: Kind, label: str) -> _Items:
-    """Read columns by the names in the header; leave out lines with an empty word."""
-    items: _Items = []
-    header = _columns(lines[0][1])
-    for line in lines[1:]:
-        row = dict(zip(header, _columns(line[1]), strict=False))
-        columns = [row.get(name, "") for name in _NAMED[kind]]
-        if not all(columns) and len(row) == len(header):
-            continue
-        try:
-            items += _parsed(columns, kind)
-        except (ValueError, SyntaxError, TypeError):
-            raise _wrong(label, line, f"has no valid {', '.join(_NAMED[kind])}") from None
-    # MEN marks the part of speech of every word.
-    if kind == "similarity" and all(_MARKED.search(word) for item in items for word in item[:2]):
-        items = [(one[:-2], other[:-2], score) for one, other, score in items]
-    return items
-
-
-def _parsed(columns: list[str], kind: Kind) -> _Items:
+def _items_of(columns: list[str], kind: Kind) -> _Items:
+    if not all(columns[:-1]):
+        return []
     if kind == "outlier":
         outliers, words = map(ast.literal_eval, columns[:2])
         return [(outlier, *words, columns[2]) for outlier in outliers if outlier]
-    if kind == "similarity":
-        float(columns[-1])
+    if kind == "similarity" and not _is_number(columns[-1]):
+        raise ValueError
     return [tuple(columns)]
+
+
+def _wrong(path: Path, at: int, line: str, what: str) -> ValueError:
+    return ValueError(f"{path.name}, line {at}: {line[:200]!r} {what}.")
