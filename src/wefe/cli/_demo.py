@@ -9,7 +9,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from wefe._output import Format, as_text, tell, write
@@ -25,12 +24,12 @@ from wefe.datasets import (
 )
 from wefe.datasets._queries import open_query_set
 from wefe.metrics import WEAT
-from wefe.models import WordEmbeddingModel, load_test_model
 from wefe.models import convert as convert_model
 from wefe.query import Query
 from wefe.ranking import create_ranking
 from wefe.replication import list_replications
 from wefe.replication import replicate as run
+from wefe.replication._replication import packaged_models
 from wefe.running import measure
 
 
@@ -44,7 +43,7 @@ def demo() -> None:
     """
     logging.getLogger("wefe").setLevel(logging.ERROR)
     lookup: dict[str, Any] = {"preprocessors": opt.preprocessors(True)}
-    models = _demo_models()
+    models = packaged_models(64, 16)
     tell(
         f"1. Ten association tests (Caliskan et al. 2017) on {models[0].name} ({len(models[0]):,} "
         f"words, {models[0].dim} dimensions)\n"
@@ -82,19 +81,6 @@ def demo() -> None:
         "model.\n\nNext: wefe measure --model FILE --queries gender --metric weat-es; wefe explore "
         "nurse --model FILE for the neighbours of a word; or wefe --help."
     )
-
-
-def _demo_models() -> list[WordEmbeddingModel]:
-    full = load_test_model()
-    words = list(full.vocab)
-    others = {
-        # Principal components come in order, so the first ones are the best short version.
-        "first 64 dims": full.vectors[:, :64].copy(),
-        "first 16 dims": full.vectors[:, :16].copy(),
-        "shuffled control": np.random.default_rng(0).permutation(full.vectors),
-    }
-    made = (WordEmbeddingModel((words, vectors), name) for name, vectors in others.items())
-    return [full, *made]
 
 
 @opt.command

@@ -235,7 +235,8 @@ def replicate(
         place.mkdir(parents=True, exist_ok=True)
         notes = []
         if models is None:
-            models = _packaged(getattr(module, "DIMS", ()))
+            _, *others = packaged_models(*getattr(module, "DIMS", ()))
+            models = {"packaged": "demo", **{model.name: model for model in others}}
             notes.append(
                 "The models are packaged vectors and a shuffled control, not those of the paper."
             )
@@ -245,7 +246,7 @@ def replicate(
         ]
         declared = tomllib.loads(study_file(name))
         declared |= {"models": entries, "random_state": random_state}
-        others = _stand_in(declared["queries"], getattr(module, "STAND_INS", {}), place)
+        replaced = _stand_in(declared["queries"], getattr(module, "STAND_INS", {}), place)
         if hasattr(module, "adapt"):
             notes += module.adapt(declared)
         study = Study(declared)
@@ -256,9 +257,9 @@ def replicate(
             raise ValueError(f"no model can be opened: {'; '.join(notes)}.")
         printed = _printed(name)
         made: Findings = module.findings(Run(study, results, printed, random_state))
-        measured = dict.fromkeys(made.measured, np.nan) if others else made.measured
+        measured = dict.fromkeys(made.measured, np.nan) if replaced else made.measured
         comparison = compared(printed, measured, made.incomplete)
-        notes += [*others, *made.notes]
+        notes += [*replaced, *made.notes]
         return Replication(
             *(name, paper, made.tables, made.figures, comparison, tuple(notes), results)
         )
@@ -344,15 +345,14 @@ def _printed(name: str) -> pd.DataFrame:
         return pd.read_csv(path, dtype={"item": str, "tolerance": str}, keep_default_na=False)
 
 
-def _packaged(dims: Sequence[int] = ()) -> dict[str, ModelLike]:
-    """Return the packaged vectors, a shuffled control, and versions with fewer dimensions."""
+def packaged_models(*dims: int) -> list[WordEmbeddingModel]:
+    """Return the packaged vectors, versions with fewer dimensions, and a shuffled control."""
     model = load_test_model()
-    tables = {"shuffled control": np.random.default_rng(0).permutation(model.vectors)}
-    # The dimensions are principal components, so the first ones keep most of the variance.
-    tables |= {f"first {dim} dimensions": model.vectors[:, :dim].copy() for dim in dims}
     words = list(model.vocab)
-    made = {name: WordEmbeddingModel((words, rows), name) for name, rows in tables.items()}
-    return {"packaged": "demo", **made}
+    # The dimensions are principal components, so the first ones keep most of the variance.
+    tables = {f"first {dim} dims": model.vectors[:, :dim].copy() for dim in dims}
+    tables["shuffled control"] = np.random.default_rng(0).permutation(model.vectors)
+    return [model, *(WordEmbeddingModel((words, rows), name) for name, rows in tables.items())]
 
 
 def benchmarks_at_hand(names: Iterable[str]) -> tuple[list[str], list[str]]:
