@@ -34,8 +34,8 @@ _ERRORS: dict[type[Exception], str] = {
 }
 # Where a study that is not in a file is wrong: "study: key 'lookup', key 'normalize'".
 _PLACE = re.compile(
-    r"(?m)^(?:study: (?:key '(?P<table>\w+)', (?:number \d+, )?)?(?P<param>key 'params', )?"
-    r"|\[\[(?P<part>\w+)\]\] of '.*?', )key '(?P<key>[^']+)'"
+    r"(?m)^(?:study: (?:key '(\w+)', (?:number \d+, )?)?(key 'params', )?|\[\[(\w+)\]\] of '.*?', )"
+    r"key '([^']+)'"
 )
 # Skips quotes, paths and parameters of metrics.
 _PARAMETER = re.compile(r"(?<![\w./'\"-])([a-z]\w*)(?:=('[^']*'|\w+(?:\.\w+)?))?(?![\w/]|\.\w)")
@@ -98,39 +98,33 @@ def _as_options(message: str) -> str:
     commands: Any = typer.main.get_command(application())
     command = commands.commands.get(" ".join(sys.argv[1:2]))
     # The first name of an option may be its short flag.
-    options = {
-        option.name: option
-        for option in getattr(command, "params", ())
-        if option.opts[0].startswith("--")
-    }
+    own = [each for each in getattr(command, "params", ()) if each.opts[0].startswith("--")]
+    # The option --bootstrap is n_bootstrap in Python, and --model is repeated for a list of models.
+    options = {form.format(each.name): each for form in ("{}s", "n_{}", "{}") for each in own}
     message = _PLACE.sub(partial(_option_of_place, options), message)
     return _PARAMETER.sub(partial(_option_of_parameter, options, message), message)
 
 
 def _option_of_place(options: dict[str, Any], found: re.Match[str]) -> str:
-    table, key = found["table"] or found["part"] or "", found["key"]
-    if found["param"]:
+    table, params, part, key = found.groups()
+    if params:
         return f"--param {key}"
-    # The option --bootstrap is n_bootstrap in Python, and --model is repeated for a list of models.
-    names = [key, key.removeprefix("n_"), key.removesuffix("s"), table, table.removesuffix("s")]
-    option = next((options[name].opts[0] for name in names if name in options), None)
-    hint = " (NAME=FILE gives a name)" if key == "name" else ""
-    return found[0] if option is None else f"{option}{hint}"
+    named = [options[name].opts[0] for name in (key, table, part) if name in options]
+    return named[0] if named else found[0]
 
 
 def _option_of_parameter(options: dict[str, Any], message: str, found: re.Match[str]) -> str:
     name, value = found.groups()
-    option = options.get(name, options.get(name.removeprefix("n_")))
+    option = options.get(name)
     if option is None or option.opts[0] in message:
         return found[0]
-    flag = str(option.opts[0])
     if value is None:
         # Without an underscore it may be a word of the sentence.
-        return flag if "_" in name else name
+        return str(option.opts[0]) if "_" in name else name
     if not option.is_flag:
-        return " ".join([flag, value.strip("'")])
-    flags = {"True": option.opts, "False": option.secondary_opts}.get(value, [])
-    return str(next(iter(flags), found[0]))
+        return " ".join([option.opts[0], value.strip("'")])
+    flags = option.opts if value == "True" else option.secondary_opts
+    return flags[0] if flags else found[0]
 
 
 def _top(
