@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from wefe.retrieval import audit_ranking, load_resume_names
+from wefe.study import StudyResults
 
 QUERIES = ["Wanted: a nurse for a hospital", "We are looking for a software engineer"]
 TEMPLATES = ["{} is a nurse.", "{} writes software.", "{} is a teacher."]
@@ -54,7 +55,7 @@ def test_the_folder_is_resumed_and_checked(wefe, folder):
     groups = json.loads(wefe(*own).stdout)["groups"]
     assert [(row["group"], row["n_names"]) for row in groups] == [("women", 3), ("men", 3)]
     wefe(*own)
-    assert "0 computed" in (folder / "audit" / "report.html").read_text()
+    assert StudyResults.from_file(folder / "audit" / "results.db").run["n_computed"] == 0
     limits = ["check", "audit/results.db", "--min-impact-ratio", "1"]
     failed = command_line.wefe(*limits, folder=folder, expect=1)
     assert "1 - impact ratio, cvs, minilm, " in failed.stdout

@@ -387,6 +387,13 @@ class AggregationEntry(Part):
 
 class Intervals(Part):
     #: Number of resamples of the words: 0 for none, else 40 or more.
-    n_bootstrap: Literal[0] | Annotated[int, Field(ge=40)] = 0
+    n_bootstrap: int = Field(default=0, ge=0)
     #: Confidence level of the intervals.
     confidence: float = Field(default=0.95, gt=0, lt=1)
+
+    @field_validator("n_bootstrap")
+    @classmethod
+    def _are_enough(cls, value: int) -> int:
+        if 0 < value < 40:
+            raise ValueError(f"must be 0 (no intervals), or at least 40; got {value}")
+        return value
