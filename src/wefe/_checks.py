@@ -38,7 +38,7 @@ def nearest(value: object, choices: Collection[str]) -> str:
     """Return ' Did you mean ...?' for the nearest choice, or '' if none is near."""
     import difflib  # only for errors
 
-    near = difflib.get_close_matches(str(value), list(choices), n=1)
+    near = difflib.get_close_matches(str(value), map(str, choices), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
@@ -47,9 +47,10 @@ def plain_name(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def check_choice(name: str, value: object, choices: Collection[str]) -> str:
+def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
     """Return `value` if it is one of `choices`."""
-    if isinstance(value, str) and value in choices:
+    alike = isinstance(value, tuple(map(type, choices))) and not isinstance(value, bool)
+    if alike and value in choices:
         return value
     allowed = ", ".join(map(repr, choices))
     raise ValueError(

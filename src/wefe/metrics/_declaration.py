@@ -35,18 +35,10 @@ def _check_type(kind: type, name: str, value: Any) -> Any:
     raise TypeError(f"{name} must be of type {kind.__name__}; got {found(value)}.")
 
 
-def _check_literal(choices: tuple[Any, ...], name: str, value: Any) -> Any:
-    if isinstance(choices[0], str):
-        return check_choice(name, value, choices)
-    if np.isscalar(value) and value in choices and not isinstance(value, bool):
-        return value
-    raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}.")
-
-
 @functools.cache
 def _check_of(hint: Any) -> Callable[[str, Any], Any]:
     if get_origin(hint) is Literal:
-        return functools.partial(_check_literal, get_args(hint))
+        return functools.partial(check_choice, choices=get_args(hint))
     if hint in (int, str):
         return functools.partial(_check_type, hint)
     if hint is bool:

@@ -233,7 +233,7 @@ class InlineQuery(Part):
         )
 
 
-def _is_published(name: str) -> str:
+def _is_published(name: str) -> Any:
     return check_choice("set", name, QUERY_SETS)
 
 
