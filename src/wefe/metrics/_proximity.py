@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import compress
 from operator import add
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -104,9 +104,6 @@ class _NeighborMetric(SubspaceMetric):
     null_exchange: ClassVar[Exchange | None] = "targets"
 
     k: Count = DEFAULT_K
-    # Declared again to fix their position, because parameters can be given by position.
-    n_components: Count = 1
-    direction: Literal["pca", "means"] = "pca"
     original: Annotated[WordEmbeddingModel | None, _check_original] = None
     exclude: Annotated[Sequence[str], _check_words] = ()
     p_value_test_type: TestType = "two-sided"
