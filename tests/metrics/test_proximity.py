@@ -196,7 +196,7 @@ def test_original_that_lacks_words_is_told(six, toy_model, caplog):
 def gipe(words, rows, betas):
     """Score and weights of words with given neighbours and their indirect biases."""
     edges, betas = _edges(words, np.array(rows)), np.array(betas)
-    weights = _gammas(edges, betas, 0.05, np.ones(len(words)))
+    weights = _gammas(edges, betas[..., None], 0.05, np.ones((len(words), 1)))[:, 0]
     return _mean_of_known(proximity_bias(betas, 0.05), weights), weights
 
 

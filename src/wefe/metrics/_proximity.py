@@ -36,8 +36,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 if TYPE_CHECKING:
     import pandas as pd
 
-# Places of edges among the neighbours, and which of them lead to each word: see `_edges`.
-_Edges: TypeAlias = tuple[tuple[npt.NDArray[np.intp], ...], csr_array]
 _Values: TypeAlias = tuple[Vectors, Any]
 _ByWord: TypeAlias = Mapping[str, float]
 
@@ -66,22 +64,19 @@ def _shares_of_known(counts: npt.NDArray[Any], n_known: npt.NDArray[Any], k: int
     return np.asarray(np.where(enough, counts / np.maximum(n_known, 1), np.nan))
 
 
-def _edges(words: Sequence[str], neighbors: npt.NDArray[np.object_]) -> _Edges:
-    """Return the positions of the words among the neighbours, and which edges lead to each word."""
+def _edges(words: Sequence[str], neighbors: npt.NDArray[np.object_]) -> csr_array:
+    """Return which neighbours are words of the list: (n_words, n_edges), 1 at the ends of edges."""
     number = {word: i for i, word in enumerate(words)}
-    to = np.array([[number.get(name, -1) for name in own] for own in neighbors.tolist()])
-    places = np.nonzero(to >= 0)
-    n_edges = len(places[0])
-    cells = np.ones(n_edges), (to[places], np.arange(n_edges))
-    return places, csr_array(cells, (len(words), n_edges))
+    to = np.array([number.get(name, -1) for name in neighbors.ravel().tolist()])
+    edges = np.flatnonzero(to >= 0)
+    return csr_array((np.ones(len(edges)), (to[edges], edges)), (len(words), len(to)))
 
 
-def _gammas(edges: _Edges, betas: Vectors, theta: float, counts: Vectors) -> Vectors:
+def _gammas(edges: csr_array, betas: Vectors, theta: float, counts: Vectors) -> Vectors:
     """Weights of words that count several times, or in several cases: the last axis."""
-    places, incoming = edges
-    of_edges, counts = betas[places], counts[places[0]]
-    n_known = incoming @ (counts * ~np.isnan(of_edges))
-    n_biased = incoming @ (counts * (of_edges > theta))
+    counts = counts[:, None]
+    parts = counts * ~np.isnan(betas), counts * (betas > theta)
+    n_known, n_biased = (edges @ part.reshape(edges.shape[1], -1) for part in parts)
     return np.asarray(1 + n_biased / np.where(n_known > 0, n_known, 1))
 
 
@@ -376,7 +371,7 @@ class Neighbors:
     place: Rows
 
     @cached_property
-    def edges(self) -> _Edges:
+    def edges(self) -> csr_array:
         return _edges(self.words, self.names)
 
     @np.errstate(all="ignore")  # vectors without a direction make NaN
