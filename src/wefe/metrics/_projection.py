@@ -491,10 +491,7 @@ def indirect_bias(
     # Uses vectors, because cosines lose digits for words that are almost all bias.
     parts = [each - (each @ basis.T) @ basis for each in (left, right)]
     lengths = (length_left(row_products(part, part)) for part in parts)
-    cosines = row_products(left, right) / np.sqrt(
-        row_products(left, left) * row_products(right, right)
-    )
-    return share_lost(cosines, row_products(*parts), *lengths)
+    return share_lost(row_products(left, right), row_products(*parts), *lengths)
 
 
 def length_left(squares: Vectors) -> Vectors:
