@@ -430,14 +430,12 @@ def _jackknife(x: Vectors, y: Vectors, value: float) -> tuple[tuple[float, float
 
     There the variance is about constant. Unlike Fisher's formula it does not assume normality.
     """
-    nothing, n = (math.nan, math.nan), len(x)
-    if n < _FEWEST_POINTS:
-        return nothing, f"a correlation needs {_FEWEST_POINTS} words, and there are {n}"
+    nothing = math.nan, math.nan
     if math.isnan(value):
-        return nothing, "no correlation, because one number is the same for all words"
+        return nothing, "no correlation: fewer than 3 words, or all have the same number"
     if 1 - abs(value) < _ROUNDING:
         return (value, value), None
-    without = [correlation(np.delete(x, i), np.delete(y, i)) for i in range(n)]
+    without = [correlation(np.delete(x, i), np.delete(y, i)) for i in range(len(x))]
     if not (np.abs(without) < 1 - _ROUNDING).all():
         return nothing, "no interval: too few words, or too many ties without one of them"
     error = jackknife_error([np.arctanh(without)])
