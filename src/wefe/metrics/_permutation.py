@@ -162,7 +162,11 @@ def permutation_test(
         if bounds[0] >= _USELESS * bounds[1]:
             kind: Literal["exact", "bounds"] = "exact" if bounds[0] == bounds[1] else "bounds"
             return PermutationTest(statistic, bounds[1], bounds, kind, alternative, n_splits)
-    hits = _count_random_splits(values, len(x), low, high, n_iterations, seed)
+    n_rows, hits = max(1, _MOST_KEPT // len(values)), 0
+    for start in range(0, n_iterations, n_rows):
+        orders = random_orders(len(values), min(n_rows, n_iterations - start), seed, start)
+        sums = values[orders[:, : len(x)]].sum(axis=1)
+        hits += int(np.count_nonzero((sums >= high) | (low is not None and sums <= low)))
     return sampled(statistic, hits, n_iterations, alternative)
 
 
@@ -276,23 +280,6 @@ def random_orders(n_words: int, n_splits: int, seed: int, start: int = 0) -> npt
     """Random orders of words: shape (n_splits, n_words); others for each seed and start."""
     rows = np.broadcast_to(np.arange(n_words, dtype=np.int32), (n_splits, n_words))
     return np.random.default_rng([seed, start]).permuted(rows, axis=1)
-
-
-def _count_random_splits(
-    values: npt.NDArray[np.int64],
-    size: int,
-    low: int | None,
-    high: int,
-    n_iterations: int,
-    seed: int,
-) -> int:
-    """Draw random splits, and count those whose first set sums to >= `high` or <= `low`."""
-    n_rows, hits = max(1, _MOST_KEPT // len(values)), 0
-    for start in range(0, n_iterations, n_rows):
-        orders = random_orders(len(values), min(n_rows, n_iterations - start), seed, start)
-        sums = values[orders[:, :size]].sum(axis=1)
-        hits += int(np.count_nonzero((sums >= high) | (low is not None and sums <= low)))
-    return hits
 
 
 def _share_bounds(
