@@ -37,7 +37,9 @@ each_form = pytest.mark.parametrize("weights", FORMS, ids=["ones", "drawn", "lef
 def test_methods_of_a_weighted_set_are_those_of_repeated_words(weights):
     part, other = words_of(9)._weighted(weights), words_of(3, seed=1)
     values = rng(2).normal(size=(weights.n_cases, 9))
-    for case, repeated in enumerate(part._resample(case) for case in range(weights.n_cases)):
+    for case, repeated in enumerate(
+        part._take(part.weights.rows(case)) for case in range(weights.n_cases)
+    ):
         rows = np.repeat(np.arange(9), weights.matrix()[case].astype(int))
         assert repeated.words == tuple(f"w{row}" for row in rows)
         assert repeated.vectors.tolist() == part.vectors[rows].tolist()

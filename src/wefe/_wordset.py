@@ -296,10 +296,6 @@ class WordSet:
         words = tuple(self.words[row] for row in chosen) if self.words else ()
         return WordSet(self.name, words, self.vectors[chosen], (), tuple(range(len(chosen))))
 
-    def _resample(self, case: int) -> WordSet:
-        """Repeat each word as often as it counts in one case."""
-        return self._take(self.weights.rows(case))
-
 
 def word_sets(**arrays: npt.ArrayLike) -> list[WordSet]:
     """Turn arrays of vectors into word sets; all must have the same dimension."""
@@ -326,4 +322,4 @@ def n_cases_of(sets: Iterable[WordSet]) -> int:
 def each_case(sets: Sequence[WordSet]) -> Iterator[list[WordSet]]:
     """Yield the sets of each case, with words repeated as often as they count."""
     for case in range(n_cases_of(sets)):
-        yield [part._resample(case) for part in sets]
+        yield [part._take(part.weights.rows(case)) for part in sets]
