@@ -225,12 +225,8 @@ class InlineQuery(Part):
     attributes: dict[Name, Words] = Field(min_length=1)
 
     def to_query(self) -> Query:
-        return Query(
-            list(self.targets.values()),
-            list(self.attributes.values()),
-            list(self.targets),
-            list(self.attributes),
-        )
+        targets, attributes = self.targets, self.attributes
+        return Query([*targets.values()], [*attributes.values()], [*targets], [*attributes])
 
 
 def _is_published(name: str) -> Any:

@@ -28,11 +28,11 @@ _Call: TypeAlias = tuple[Any, ...]
 
 def completed(
     function: Callable[..., Any], calls: deque[_Call], executors: Sequence[Executor]
-) -> Iterator[tuple[Any, Future[Any]]]:
-    """Call a function with each tuple of arguments, and yield the arguments of finished calls.
+) -> Iterator[tuple[Any, Any]]:
+    """Call a function with each tuple of arguments; yield those of finished calls, with the result.
 
-    Each executor runs one call at a time. What you add to the left of `calls` for a finished call
-    goes to the same executor.
+    The result of a call that fails is a failed outcome. Each executor runs one call at a time. What
+    you add to the left of `calls` for a finished call goes to the same executor.
     """
     free = list(executors)
     running: dict[Future[Any], tuple[_Call, Executor]] = {}
@@ -47,7 +47,7 @@ def completed(
         future = wait(running, return_when=FIRST_COMPLETED).done.pop()
         call, executor = running.pop(future)
         free.append(executor)
-        yield call, future
+        yield call, _result(future)
         start()
 
 
@@ -150,8 +150,7 @@ def compute(
     calls = deque((*call, without) for call in _missing(units, asked, settled))
     n_computed, n_tasks = 0, sum(len(left) for _, left, *_ in calls)
     with progress_bar(n_tasks, plan.name, "task", progress) as bar:
-        for (unit, left, *more), future in completed(run_tasks, calls, executors):
-            results = _result(future)
+        for (unit, left, *more), results in completed(run_tasks, calls, executors):
             if isinstance(results, Outcome):
                 # The call or its process died, so all tasks of the model fail.
                 results = dict.fromkeys(left, results)
@@ -170,9 +169,8 @@ def _open_models(
     opened = dict(_known(planned, store))
     calls = deque((unit,) for unit in planned.units if unit.entry.label not in opened)
     with progress_bar(len(calls), f"{planned.plan.name}: opening", "model", progress) as bar:
-        for (unit,), future in completed(open_unit, calls, executors):
+        for (unit,), about in completed(open_unit, calls, executors):
             bar.update(1)
-            about = _result(future)
             if isinstance(about, Outcome):
                 logger.info("%s failed: %s", unit.entry.label, about.failure)
                 about = Opened({}, {}, {}, about.failure)

@@ -8,7 +8,7 @@ import base64
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
@@ -71,14 +71,15 @@ class Mitigation:
     def digest(self) -> str:
         return digest(self.identity)
 
-    def needed_words(self) -> list[str] | None:
-        """Return the words that `fit` looks up; None for the whole vocabulary."""
+    def needed_words(self, prefix: str) -> _Words:
+        """Return the words that `fit` looks up."""
         from wefe.debias import RowwiseDebias
 
         method, fit_params = method_and_fit_params(self.entry.method_class, self.entry.params)
         if not isinstance(method, RowwiseDebias) or method._fit_reads_vocabulary:
             return None
-        return method._words_to_fit(criterion=self.criterion, **fit_params)
+        words = method._words_to_fit(criterion=self.criterion, **fit_params)
+        return frozenset(prefix + word for word in words)
 
     def apply(self, model: WordEmbeddingModel) -> tuple[WordEmbeddingModel, dict[str, Any]]:
         """Return the mitigated model and a description of the mitigation."""
@@ -194,9 +195,7 @@ class OpenedUnit:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         needed = _needed(unit)
-        every = needed.values()
-        words = None if None in every else frozenset().union(*filter(None, every))
-        self.base = unit.entry.open(words)
+        self.base = unit.entry.open(_all_of(needed.values()))
         self.opened = _what_results_depend_on(unit, self.base, needed)
         self._check_files()
         # Reuse the metric: RNSB caches classifiers of the same attribute words.
@@ -233,7 +232,9 @@ class OpenedUnit:
         return Outcome("done", value, seconds=time.perf_counter() - start)
 
 
-def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel, needed: _Needed) -> Opened:
+def _what_results_depend_on(
+    unit: Unit, base: WordEmbeddingModel, needed: Mapping[str, _Words]
+) -> Opened:
     hashed = cache(partial(fingerprint, base))
     prints = {task: hashed(words) for task, words in needed.items()}
     # An encoder has a vector for every word.
@@ -287,30 +288,32 @@ class Place:
 
 # Which words are needed
 
-# Id of a task -> the words that it looks up; None for the whole vocabulary.
-_Needed: TypeAlias = dict[str, frozenset[str] | None]
+# Words as the model writes them; None for the whole vocabulary.
+_Words: TypeAlias = frozenset[str] | None
 
 
-def _needed(unit: Unit) -> _Needed:
+def _needed(unit: Unit) -> dict[str, _Words]:
+    """Return the words that each task looks up, by its id."""
     prefix = unit.entry.vocab_prefix
-    to_fit = {label: how.needed_words() for label, how in unit.mitigations.items()}
+    to_fit = {label: how.needed_words(prefix or "") for label, how in unit.mitigations.items()}
     # Lexicons have thousands of words, and many tasks share a query.
     of_query = {
         key: words_of([query], prefix, unit.preprocessors) for key, query in unit.queries.items()
     }
-    needed: _Needed = {}
+    needed = {}
     for task in unit.tasks.values():
-        fitted, asked = to_fit.get(task.model, []), _words_of(unit, task, prefix, of_query)
-        needed[task.id] = None
-        if fitted is not None and asked is not None:
-            needed[task.id] = asked.union((prefix or "") + word for word in fitted)
+        fitted = to_fit.get(task.model, frozenset())
+        needed[task.id] = _all_of([_words_of(unit, task, prefix, of_query), fitted])
     return needed
+
+
+def _all_of(words: Collection[_Words]) -> _Words:
+    return None if None in words else frozenset().union(*filter(None, words))
 
 
 def _words_of(
     unit: Unit, task: Task, prefix: str | None, of_query: Mapping[str, frozenset[str]]
-) -> frozenset[str] | None:
-    """Return the words that a task may look up; None for the whole vocabulary."""
+) -> _Words:
     what = task.identity
     words: Iterable[str] = ()
     if task.kind == "explore" or ("metric" in what and get_metric(what["metric"]).needs_vocabulary):
