@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -167,11 +168,19 @@ def find_contexts(
         raise TypeError(f"sentences must be an iterable of strings; got {found(sentences)}.")
     matcher = _Matcher(wanted)
     seed = as_seed(random_state)
-    kept = {word: _Reservoir(limit, generator_of_word(seed, word)) for word in wanted}
+    generators = {word: generator_of_word(seed, word) for word in wanted}
+    kept: dict[str, list[tuple[int, Context]]] = {word: [] for word in wanted}
+    n_found = Counter[str]()
     for text in map(_composed, sentences):
         for word, start, end in matcher.find(text):
-            kept[word].offer(Context(text, start, end))
-    return {word: own.contexts() for word, own in kept.items()}
+            n_found[word] += 1
+            place = number = n_found[word]
+            # A uniform sample of a stream: algorithm R of Vitter, ACM TOMS 11, 1985.
+            if number > limit:
+                place = int(generators[word].integers(number)) + 1
+            if place <= limit:
+                kept[word][place - 1 : place] = [(number, Context(text, start, end))]
+    return {word: tuple(context for _, context in sorted(own)) for word, own in kept.items()}
 
 
 def contexts_in(word: str, sentences: Sequence[str | Context]) -> list[Context]:
@@ -247,23 +256,3 @@ def _borders() -> tuple[str, str]:
     before = rf"(?:(?<!{letter})(?<!(?!{unspaced}){mark})|(?={unspaced}))"
     after = rf"(?!{mark})(?:(?!{letter})|(?<={unspaced}))"
     return before, after
-
-
-class _Reservoir:
-    """A uniform sample of a stream (algorithm R of Vitter, ACM TOMS 11, 1985)."""
-
-    def __init__(self, size: int, generator: np.random.Generator) -> None:
-        self._size, self._generator = size, generator
-        self._n_offered = 0
-        self._kept: list[tuple[int, Context]] = []
-
-    def offer(self, context: Context) -> None:
-        place = self._n_offered
-        self._n_offered += 1
-        if place >= self._size:
-            place = int(self._generator.integers(self._n_offered))
-        if place < self._size:
-            self._kept[place : place + 1] = [(self._n_offered, context)]
-
-    def contexts(self) -> tuple[Context, ...]:
-        return tuple(context for _, context in sorted(self._kept))
