@@ -116,28 +116,19 @@ class CommonWords:
 
     def __init__(self, models: Sequence[WordEmbeddingModel]) -> None:
         self.models = list(models)
-        words = list(models[0].vocab)
-        rows = np.empty((len(models), len(words)), dtype=np.intp)
-        rows[0] = np.fromiter(models[0].vocab.values(), np.intp, len(words))
-        for model, here in zip(models[1:], rows[1:], strict=True):
-            here[:] = [model.vocab.get(word, -1) for word in words]
-            n_found = int((here >= 0).sum())
-            only_before, only_after = len(words) - n_found, len(model.vocab) - n_found
-            if only_before or only_after:
-                logger.warning(
-                    "%d words only in %s and %d only in %s are left out",
-                    *(only_before, models[0].name, only_after, model.name),
-                )
+        first, *others = (model.vocab for model in models)
         # A mapping may list its words in another order than that of the rows.
-        order = np.argsort(rows[0], kind="stable")
-        order = order[rows.min(axis=0)[order] >= 0]
-        self.words = [words[i] for i in order]
-        self._rows = rows[:, order]
+        words = sorted(first, key=first.__getitem__)
+        self.words = [word for word in words if all(word in vocab for vocab in others)]
         if not self.words:
             raise ValueError(
                 f"{', '.join(model.name for model in models)} share no word; compare models that "
                 "have the same words, written alike."
             )
+        self._rows = np.array([[model.vocab[word] for word in self.words] for model in models])
+        for model in models:
+            if n_lost := len(model.vocab) - len(self.words):
+                logger.warning("left out: %d words of %s that others lack", n_lost, model.name)
 
     def __len__(self) -> int:
         return len(self.words)
