@@ -12,7 +12,7 @@ import requests
 
 from wefe import datasets
 from wefe.datasets import _download
-from wefe.datasets._download import RemoteFile, at_hand, fetch_file, find_file
+from wefe.datasets._download import RemoteFile, fetch_file, find_file
 
 CONTENT = b"good\nbetter\n"
 NAME = "toy/words.txt"
@@ -69,7 +69,6 @@ def test_a_download_with_another_checksum_is_refused_and_not_kept(server, cache)
 def test_a_damaged_file_in_the_cache_is_replaced(server, cache):
     (cache / NAME).parent.mkdir(parents=True)
     (cache / NAME).write_bytes(CONTENT[:4])
-    assert not at_hand((NAME,))
     assert fetch_file(NAME).read_bytes() == CONTENT
 
 
@@ -80,7 +79,6 @@ def test_the_mirror_is_read_in_place_and_a_changed_file_is_refused_and_left_alon
     (folder / NAME).write_bytes(b"changed\n")
     with pytest.raises(ValueError, match=rf"{NAME}.*is not the published"):
         fetch_file(NAME)
-    assert not at_hand((NAME,))
     assert (folder / NAME).read_bytes() == b"changed\n"
     assert server.requests == 0
     assert not cache.exists()

@@ -82,19 +82,15 @@ def test_table_of_query_sets_agrees_with_the_query_sets(mirror, tmp_path, monkey
         assert len(datasets.load_query_set(row["name"])) == row["queries"]
         offline = datasets.load_query_set(row["name"], offline=True)
         assert len(offline) == row["queries_offline"]
-        assert row["cached"] is (None if row["delivery"] == "shipped" else True)
     shutil.copytree(mirror / "bingliu", tmp_path / "lexicon_only" / "bingliu")
     monkeypatch.setenv("WEFE_DATA_DIR", str(tmp_path / "lexicon_only"))
     assert len(datasets.load_query_set("gender")) == 7  # which does not need the census
-    rows = {row["name"]: row["cached"] for row in datasets.list_query_sets()}
-    assert (rows["gender"], rows["ethnicity"]) == (True, False)
 
 
 def test_table_of_datasets_agrees_with_the_datasets(mirror):
     for row in datasets.list_datasets():
         if row["name"] != "languages":
             assert len(getattr(datasets, row["function"])()) == row["word_sets"]
-        assert row["cached"] is (None if row["delivery"] == "shipped" else True)
         assert (row["download_bytes"] == 0) == (row["delivery"] == "shipped")
         assert row["url"].startswith("https://")
 

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -86,14 +85,6 @@ def find_file(name: str) -> Path | None:
     path = _cache_dir() / name
     # A damaged file in the cache counts as absent: the download replaces it.
     return path if path.is_file() and _sha256(path) == FILES[name].sha256 else None
-
-
-def at_hand(names: Iterable[str]) -> bool:
-    """Tell whether all these files can be read without a download."""
-    try:
-        return all(find_file(name) for name in names)
-    except ValueError:
-        return False
 
 
 def _sha256(path: Path) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from wefe._checks import check_choice, logger, nearest
 from wefe._files import read_json
 from wefe.datasets._criteria import LANGUAGES, language_word_sets
-from wefe.datasets._download import FILES, at_hand, read_shipped
+from wefe.datasets._download import FILES, read_shipped
 from wefe.datasets._studies import (
     fetch_bsa,
     fetch_debias_multiclass,
@@ -197,8 +196,7 @@ def list_datasets() -> list[dict[str, Any]]:
     list of dict
         - `name`; `function`: the function of :mod:`wefe.datasets` that returns or describes it;
         - `what`: one line of description; `word_sets`: their number, downloads included;
-        - `delivery`: 'shipped', 'fetched' or 'partly fetched'; `download_bytes`: 0 for none;
-        - `cached`: whether the download is present and verified, or None without a download;
+        - `delivery`: 'shipped', 'fetched' or 'shipped and fetched'; `download_bytes`: 0 for none;
         - `source`, `url`: the publication.
 
     Examples
@@ -210,6 +208,7 @@ def list_datasets() -> list[dict[str, Any]]:
     for name, row in read_shipped("catalogue/datasets").items():
         # Datasets that ship, in whole or in part, have their citation in their JSON file.
         ships, files = "citation" not in row, row.get("files", ())
+        parts = {"shipped": ships or not files, "fetched": bool(files)}
         source = read_shipped(name)["source"] if ships else row
         rows.append(
             {
@@ -217,9 +216,8 @@ def list_datasets() -> list[dict[str, Any]]:
                 "function": row["function"],
                 "what": row["what"],
                 "word_sets": row["word_sets"],
-                "delivery": _delivery(some_ships=ships, some_fetched=bool(files)),
+                "delivery": " and ".join(part for part, is_there in parts.items() if is_there),
                 "download_bytes": sum(FILES[file].size for file in files),
-                "cached": at_hand(files) if files else None,
                 "source": source["citation"],
                 "url": source["url"],
             }
@@ -233,41 +231,26 @@ def list_query_sets() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        One per query set: `name`, `what`, `delivery`, `cached` and `source` as in
-        :func:`list_datasets`; `queries` and `queries_offline`, their numbers with and without a
-        download; and `paired_targets`, whether words i of the target sets belong together, as RIPA
-        and direct bias require.
+        One per query set: `name`, `what`; `queries` and `queries_offline`, their numbers with and
+        without a download; `paired_targets`, whether words i of the target sets belong together, as
+        RIPA and direct bias require; and `source`.
 
     Examples
     --------
     >>> [(row["name"], row["queries"], row["queries_offline"]) for row in list_query_sets()[:2]]
     [('weat', 10, 10), ('gender', 7, 6)]
     """
-    rows, datasets, shipped = [], read_shipped("catalogue/datasets"), _WordSets(offline=True)
-    for name, row in QUERY_SETS.items():
-        left_out, total = len(list_queries_left_out(name)), len(row["recipes"])
-        references = " ".join(chain(*row["recipes"])).split()
-        needed = {part.split("/")[0] for part in references if part not in shipped}
-        files = [file for dataset in needed for file in datasets[dataset]["files"]]
-        rows.append(
-            {
-                "name": name,
-                "what": row["what"],
-                "queries": total,
-                "queries_offline": total - left_out,
-                "delivery": _delivery(some_ships=left_out < total, some_fetched=bool(left_out)),
-                "cached": at_hand(files) if files else None,
-                "paired_targets": row.get("paired_targets", False),
-                "source": row["source"],
-            }
-        )
-    return rows
-
-
-def _delivery(*, some_ships: bool, some_fetched: bool) -> str:
-    if not some_fetched:
-        return "shipped"
-    return "partly fetched" if some_ships else "fetched"
+    return [
+        {
+            "name": name,
+            "what": row["what"],
+            "queries": len(row["recipes"]),
+            "queries_offline": len(row["recipes"]) - len(list_queries_left_out(name)),
+            "paired_targets": row.get("paired_targets", False),
+            "source": row["source"],
+        }
+        for name, row in QUERY_SETS.items()
+    ]
 
 
 class OpenedQueries(NamedTuple):

@@ -127,9 +127,8 @@ def load_bingliu() -> dict[str, list[str]]:
 
     Examples
     --------
-    >>> from wefe.datasets import list_datasets, load_bingliu
-    >>> if {row["name"]: row["cached"] for row in list_datasets()}["bingliu"]:
-    ...     assert load_bingliu()["positive_words"][:2] == ["a+", "abound"]
+    >>> load_bingliu()["positive_words"][:2]  # doctest: +SKIP
+    ['a+', 'abound']
     """
     words = {}
     for kind in ("positive", "negative"):
@@ -153,9 +152,8 @@ def fetch_bsa() -> dict[str, list[str]]:
 
     Examples
     --------
-    >>> from wefe.datasets import fetch_bsa, list_datasets
-    >>> if {row["name"]: row["cached"] for row in list_datasets()}["bsa"]:
-    ...     assert len(fetch_bsa()["female"]) == 39
+    >>> len(fetch_bsa()["female"])  # doctest: +SKIP
+    39
     """
     lexicon = json.loads(_fetched("bsa/social-bias-lexicon.json"))
     groups = chain(*(each.items() for each in lexicon["target_sets"].values()))
@@ -178,9 +176,8 @@ def fetch_gn_glove() -> dict[str, Any]:
 
     Examples
     --------
-    >>> from wefe.datasets import fetch_gn_glove, list_datasets
-    >>> if {row["name"]: row["cached"] for row in list_datasets()}["gn_glove"]:
-    ...     assert fetch_gn_glove()["sembias"][0][0] == ["priest", "nun"]
+    >>> fetch_gn_glove()["sembias"][0][0]  # doctest: +SKIP
+    ['priest', 'nun']
     """
     return {
         "male_terms": _fetched("gn_glove/male_word_file.txt").split(),
@@ -236,9 +233,8 @@ def fetch_holistic_bias(
 
     Examples
     --------
-    >>> from wefe.datasets import fetch_holistic_bias, list_datasets
-    >>> if {row["name"]: row["cached"] for row in list_datasets()}["holistic_bias"]:
-    ...     assert fetch_holistic_bias()["age_young"] == ["young", "younger"]
+    >>> fetch_holistic_bias()["age_young"]  # doctest: +SKIP
+    ['young', 'younger']
     """
 
     def is_kept(entry: Any) -> bool:
@@ -265,7 +261,6 @@ def _fetched(name: str, encoding: str = "utf-8") -> str:
 GENDER_TABLE = "eds/occupation_percentages_gender_occ1950.csv"
 ETHNICITY_TABLE = "eds/occupation_percentages_race_occ1950.csv"
 
-CENSUS_YEARS = (*range(1850, 1881, 10), *range(1900, 2001, 10), *range(2001, 2016))
 ETHNICITIES = ("white", "black", "asian", "hispanic")
 # For each way to count workers: the table and its columns.
 _SHARES = {
@@ -307,11 +302,10 @@ def fetch_eds(
     >>> fetch_eds(offline=True)["adjectives_sensitive"][:3]
     ['inhibited', 'complacent', 'sensitive']
     """
-    year = _census_year(occupations_year)
     top_n = check_positive_int("top_n_race_occupations", top_n_race_occupations)
     word_sets: dict[str, list[str]] = shipped_word_sets("eds")
     if not offline:
-        word_sets |= _occupations(year, top_n)
+        word_sets |= _occupations(occupations_year, top_n)
     return word_sets
 
 
@@ -340,26 +334,16 @@ def fetch_occupation_shares(
 
     Examples
     --------
-    >>> from wefe.datasets import fetch_occupation_shares, list_datasets
-    >>> if {row["name"]: row["cached"] for row in list_datasets()}["eds"]:
-    ...     assert fetch_occupation_shares(2015)["female"].round(2)["nurse"] == 0.86
+    >>> fetch_occupation_shares(2015)["female"].round(2)["nurse"]  # doctest: +SKIP
+    0.86
     """
     table, columns = _SHARES[check_choice("by", by, tuple(_SHARES))]
-    rows = _census(table, _census_year(year)).rename_axis("occupation")
+    rows = _census(table, year).rename_axis("occupation")
     shares = rows[[*columns, "Total Weight"]].rename(columns=str.lower)
     return shares.rename(columns={"total weight": "workers"})
 
 
-def _census_year(year: object) -> int:
-    years = list(map(str, CENSUS_YEARS))
-    if str(year) not in years:
-        raise ValueError(
-            f"There is no census of {year}; the available years are {', '.join(years)}."
-        )
-    return int(str(year))
-
-
-def _occupations(year: int, top_n: int) -> dict[str, list[str]]:
+def _occupations(year: int | str, top_n: int) -> dict[str, list[str]]:
     by_gender, by_ethnicity = _census(GENDER_TABLE, year), _census(ETHNICITY_TABLE, year)
     more_men = by_gender["Male"] >= by_gender["Female"]
     sets = {
@@ -373,8 +357,9 @@ def _occupations(year: int, top_n: int) -> dict[str, list[str]]:
     return {name: names.tolist() for name, names in sets.items()}
 
 
-def _census(table: str, year: int) -> pd.DataFrame:
+def _census(table: str, year: int | str) -> pd.DataFrame:
     import pandas as pd
 
-    rows = pd.read_csv(fetch_file(table))
-    return rows[rows["Census year"] == year].set_index("Occupation")
+    rows = pd.read_csv(fetch_file(table), dtype={"Census year": str})
+    chosen = check_choice("year", str(year), sorted(rows["Census year"].unique()))
+    return rows[rows["Census year"] == chosen].set_index("Occupation")
