@@ -22,8 +22,8 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
 from wefe import replicate
+from wefe._output import as_cells
 from wefe.replication import Replication
-from wefe.replication._replication import cell_text
 
 
 class ShownReplication(SphinxDirective):
@@ -81,9 +81,7 @@ def _shown(replication: Replication) -> str:
 
 
 def _table(frame: pd.DataFrame) -> str:
-    headings = [str(name).replace("_", " ") for name in frame]
-    shown = frame.map(cell_text).set_axis(headings, axis=1)
-    text = shown.to_html(index=False, border=0, classes="table", justify="left")
+    text = as_cells(frame).to_html(index=False, border=0, classes="table", justify="left")
     return f'<div class="pst-scrollable-table-container">{text}</div>'
 
 

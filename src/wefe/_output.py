@@ -81,12 +81,12 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
     if index:
         frame = frame.rename_axis("").reset_index()
     columns = [_column(str(name), frame.iloc[:, i]) for i, name in enumerate(frame)]
-    is_number = _is_number(frame)
+    numeric = is_number(frame)
     wide = [max(map(cell_len, column)) for column in columns]
-    widths = _fitting(wide, is_number, _room())
+    widths = _fitting(wide, numeric, _room())
     # Drop the columns that do not fit.
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-    for (heading, *_), to_right, width in zip(columns, is_number, widths, strict=False):
+    for (heading, *_), to_right, width in zip(columns, numeric, widths, strict=False):
         justify: Literal["left", "right"] = "right" if to_right else "left"
         table.add_column(Text(_cut(heading, width)), justify=justify, no_wrap=True)
     for row in zip(*(column[1:] for column in columns[: len(widths)]), strict=True):
@@ -105,25 +105,25 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
 
 def as_markdown(title: str, frame: pd.DataFrame) -> str:
     """Return a table in Markdown whose cells cannot contain markup, links or mentions."""
-    cells = _as_cells(frame)
+    cells = as_cells(frame)
     rows = [list(cells), *cells.to_numpy().tolist()]
     lines = [f"| {' | '.join(map(escape_markdown, row))} |" for row in rows]
-    lines.insert(1, f"|{'|'.join('--:' if each else '---' for each in _is_number(frame))}|")
+    lines.insert(1, f"|{'|'.join('--:' if each else '---' for each in is_number(frame))}|")
     return "\n".join([f"### {escape_markdown(title)}", "", *lines, ""])
 
 
 def as_latex(title: str, frame: pd.DataFrame) -> str:
     """Return a table in LaTeX for the package booktabs."""
-    text = _as_cells(frame).to_latex(
+    text = as_cells(frame).to_latex(
         index=False,
         escape=True,
         caption=visible(title).translate(_LATEX),
-        column_format="".join("r" if to_right else "l" for to_right in _is_number(frame)),
+        column_format="".join("r" if to_right else "l" for to_right in is_number(frame)),
     )
     return str(text).replace("\n", "\n\\centering\n", 1)
 
 
-def _is_number(frame: pd.DataFrame) -> list[bool]:
+def is_number(frame: pd.DataFrame) -> list[bool]:
     return [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
 
 
@@ -205,7 +205,7 @@ def p_value_text(p: float) -> str:
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
 
 
-def _as_cells(frame: pd.DataFrame) -> pd.DataFrame:
+def as_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table of strings with headings for people."""
     columns = [_column(str(name), frame.iloc[:, i]) for i, name in enumerate(frame)]
     return pd.DataFrame({column[0]: column[1:] for column in columns}, index=frame.index)
@@ -230,12 +230,12 @@ def _room() -> int:
     return Console().width
 
 
-def _fitting(wide: list[int], is_number: list[bool], room: int) -> list[int]:
+def _fitting(wide: list[int], numeric: list[bool], room: int) -> list[int]:
     """Return the widths of the first columns that fit; long texts are cut to the same length."""
     widths: list[int] = []
     lengths = range(_LONGEST_TEXT, _SHORTEST_TEXT - 1, -1)
     for n, length in product(range(len(wide), 0, -1), lengths):
-        columns = zip(wide[:n], is_number, strict=False)
+        columns = zip(wide[:n], numeric, strict=False)
         widths = [width if is_one else min(width, length) for width, is_one in columns]
         if sum(widths) + _GAP * (n - 1) <= room:
             break

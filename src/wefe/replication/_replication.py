@@ -18,7 +18,8 @@ import pandas as pd
 
 from wefe._checks import check_choice, plain_name
 from wefe._files import atomic_file
-from wefe._visible import as_csv, count, visible, visible_data
+from wefe._output import as_cells, is_number
+from wefe._visible import as_csv, count, visible_data
 from wefe.datasets import load_query_set
 from wefe.models import WordEmbeddingModel, load_test_model
 from wefe.quality import load_benchmark
@@ -403,23 +404,11 @@ def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:
     return {"name": name, "source": os.path.abspath(source) if Path(source).exists() else source}
 
 
-def cell_text(value: object) -> str:
-    """Format a table cell: three decimals, small numbers in scientific notation, '' for NaN."""
-    from wefe.report._text import number
-
-    if not isinstance(value, float):
-        return visible(str(value))
-    if value != value:
-        return ""
-    return f"{value:.1e}" if 0 < abs(value) < 5e-5 else number(value)
-
-
 def _table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
-    cells = frame.reset_index()
-    is_number = [pd.api.types.is_numeric_dtype(kind) for kind in cells.dtypes]
+    cells = as_cells(frame.reset_index())
     return {
         "title": title,
-        "heads": [str(name).replace("_", " ") for name in cells],
-        "is_number": is_number,
-        "rows": [[cell_text(cell) for cell in row] for row in cells.itertuples(index=False)],
+        "heads": [*cells],
+        "is_number": is_number(frame.reset_index()),
+        "rows": cells.to_numpy().tolist(),
     }
