@@ -55,7 +55,7 @@ def test_a_baseline_is_another_file_and_options_are_checked(call, tmp_path):
         (["study.toml", *INCREASE, "study.db"], "is the results file itself"),
         (["study.toml", "--results", "link.db", *INCREASE, "study.db"], "results file itself"),
         (["study.db", "--max", "weat-es"], "METRIC=VALUE"),
-        (["study.db", "--max", "weat-es=nan"], "METRIC=VALUE"),
+        (["study.db", "--max", "weat-es=nan"], "the limit of 'weat-es' must be"),
         (["study.db", "--max", "weat-es=1", "--max", "weat-es=2"], "only once"),
         (["study.db", "--max", "rnsb=1"], "'rnsb' is no metric of this study"),
         (["study.db", *INCREASE, "none.db"], "no such results file"),

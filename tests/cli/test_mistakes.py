@@ -56,7 +56,6 @@ CALLS = [
     (f"explore {DEMO} --words jobs.txt", "there is no such file"),
     (f"explore {DEMO} --words latin.txt", "latin.txt is not text in UTF-8"),
     (f"explore {DEMO} --words empty.txt", "words['empty'] is empty"),
-    (f"explore {DEMO} --words a=he,she --words a=he,him", "already a list called 'a'"),
     (f"explore {DEMO} --words =he,she", "expected a name before '='"),
     (f"explore he {DEMO} --out page.csv", "for example page.html."),
     ("audit", "there is nothing to audit"),

@@ -123,8 +123,8 @@ def _option_of_parameter(options: dict[str, Any], message: str, found: re.Match[
         return str(option.opts[0]) if "_" in name else name
     if not option.is_flag:
         return " ".join([option.opts[0], value.strip("'")])
-    flags = option.opts if value == "True" else option.secondary_opts
-    return flags[0] if flags else found[0]
+    flags = {"True": option.opts, "False": option.secondary_opts}.get(value, [])
+    return str([*flags, found[0]][0])
 
 
 def _top(

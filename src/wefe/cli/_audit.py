@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -138,16 +137,15 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
 
 
 def _print_notes(queries: list[QueryAudit], directions: list[DirectionAudit]) -> None:
-    audited: list[QueryAudit | DirectionAudit] = [*queries, *directions]
-    warned = [*filter(attrgetter("warnings"), audited)]
-    about = {_ABOUT_BIASES: queries, _ABOUT_DIRECTIONS: directions}
-    notes = [text for text, applies in about.items() if applies]
-    notes += [
-        "\n- ".join([f"\n{visible(name)}, {visible(one.model_name)}:", *map(str, one.warnings)])
-        for one in warned
-        for name in [getattr(one, "query_name", "bias direction")]
-    ]
-    tell("\n".join(notes))
+    for text, applies in ((_ABOUT_BIASES, queries), (_ABOUT_DIRECTIONS, directions)):
+        if applies:
+            tell(text)
+    audited: list[Any] = [*queries, *directions]
+    warned = [each for each in audited if each.warnings]
+    for each in warned:
+        name = getattr(each, "query_name", "bias direction")
+        heading = f"\n{visible(name)}, {visible(each.model_name)}:"
+        tell("\n- ".join([heading, *map(str, each.warnings)]))
     text = f"\n{len(warned)} of {len(audited)} audits found warnings."
     tell(text, "yellow" if warned else "green")
 

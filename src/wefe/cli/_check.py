@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -112,21 +112,16 @@ def check(
 
 
 def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
-    limits: dict[str, float] = {}
-    for text in texts:
-        # Labels may contain '='.
-        metric, _, value = map(str.strip, text.rpartition("="))
-        try:
-            most = float(value)
-        except ValueError:
-            most = math.nan
-        if not metric or not 0 <= most < math.inf or metric in limits:
-            raise ValueError(
-                f"--max {text!r}: expected METRIC=VALUE with a value of at least 0, for example "
-                "weat-es=0.5. Give each metric only once."
-            )
-        limits[metric] = most
-    return limits
+    # Labels may contain '='.
+    pairs = [text.rpartition("=") for text in texts]
+    with suppress(ValueError):
+        limits = {metric.strip(): float(value) for metric, _, value in pairs}
+        if len(limits) == len(texts):
+            return limits
+    raise ValueError(
+        f"--max {', '.join(texts)}: expected METRIC=VALUE, for example weat-es=0.5. Give each "
+        "metric only once."
+    )
 
 
 def _open_baseline(baseline: Path, results: Path) -> StudyResults:

@@ -70,8 +70,8 @@ def explore(
         The model before mitigation. Its bias direction is used, to show how much bias is left.
     words : LIST
         Words whose distribution to show: a file with one word per line,
-        or words separated by commas. NAME=LIST names the list. Repeat for several. Default: the
-        stereotypes of the criterion.
+        or words separated by commas. NAME=LIST names the list; lists of one name are joined. Repeat
+        for several. Default: the stereotypes of the criterion.
     with_ : WORD
         Show how much of the similarity between this word and each WORD is bias (indirect bias).
         Repeat for several.
@@ -141,25 +141,20 @@ def _open(texts: Sequence[str], **reading: Any) -> list[WordEmbeddingModel]:
 
 
 def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
-    lists: dict[str, list[str]] = {}
+    lists: dict[str, dict[str, None]] = {}
     for text in texts:
-        name, words = _word_list(text)
-        if name in (*lists, "vocabulary"):
-            raise ValueError(f"--words {text}: there is already a list called {name!r}.")
-        lists[name] = list(dict.fromkeys(words))
-    return lists
-
-
-def _word_list(text: str) -> tuple[str, list[str]]:
-    name, source = opt.split_name(text)
-    if opt.is_there(source):
-        return name or Path(source).stem, text_lines(read_text(Path(source)))
-    if "," not in source:
-        raise FileNotFoundError(
-            f"--words {text}: there is no such file. To list words, separate them by commas; for a "
-            "single word, write 'nurse,'."
-        )
-    return name or "words", [*filter(None, map(str.strip, source.split(",")))]
+        name, source = opt.split_name(text)
+        if opt.is_there(source):
+            default, words = Path(source).stem, text_lines(read_text(Path(source)))
+        elif "," in source:
+            default, words = "words", [*filter(None, map(str.strip, source.split(",")))]
+        else:
+            raise FileNotFoundError(
+                f"--words {text}: there is no such file. To list words, separate them by commas; "
+                "for a single word, write 'nurse,'."
+            )
+        lists.setdefault(name or default, {}).update(dict.fromkeys(words))
+    return {name: list(words) for name, words in lists.items()}
 
 
 def _of_words(pages: Sequence[WordPage]) -> list[str]:
