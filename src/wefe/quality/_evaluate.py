@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import as_seed, logger, progress_bar
 from wefe._visible import plain
 from wefe._wordset import Vectors
 from wefe.embeddings import forms_found
 from wefe.metrics._geometry import average_ranks, pearson
-from wefe.models._search import Table, directions, read, search
+from wefe.models._search import directions, read, search
 from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.quality._benchmark import LOOKUP, Benchmark, Kind, Mask, as_benchmark, forms_of
@@ -55,15 +57,19 @@ def answer_analogies(
     questions = []
     for number in np.flatnonzero(asked).tolist():
         a, b, c, d, _ = benchmark.items[number]
-        banned = {*rows[a], *rows[b], *rows[c]}
+        own = {*rows[a], *rows[b], *rows[c]}
         # Words of the question are no answers: if d is one of them, it is not solved.
-        if wanted := set(rows[d]) - banned:
-            questions.append((number, place[a], place[b], place[c], list(banned), wanted))
+        if answers := {*rows[d]} - own:
+            questions.append((number, [place[a], place[b], place[c]], list(own), answers))
     with progress_bar(len(questions), benchmark.name, "analogy", progress) as bar:
         for part in chunks(len(questions), _BATCH):
-            batch = questions[part]
-            right[[each[0] for each in batch]] = _solved(table, n_candidates, units, batch)
-            bar.update(len(batch))
+            numbers, places, banned, wanted = zip(*questions[part], strict=True)
+            one, other, third = units[np.transpose(places)]
+            points = other - one + third
+            near = search(table, points, 1, banned, n_words=n_candidates)[0][:, 0]
+            solved = [row in answers for row, answers in zip(near, wanted, strict=True)]
+            right[list(numbers)] = solved & (np.linalg.norm(points, axis=1) > _ZERO_LENGTH)
+            bar.update(len(numbers))
     lost = tuple(word for word in words if word not in place)
     return Answers(asked, right, lost, n_candidates)
 
@@ -86,21 +92,6 @@ def _rows(
         if row < n_candidates and (same := alike.get(form.lower())) is not None:
             same.append(row)
     return {word: own + alike[(prefix + word).lower()] for word, own in rows.items()}
-
-
-def _solved(
-    table: Table, n_candidates: int, units: Vectors, batch: Sequence[tuple[Any, ...]]
-) -> Mask:
-    """Tell for which questions of a batch the right word is the nearest one."""
-    _, a, b, c, banned, wanted = zip(*batch, strict=True)
-    points = units[list(b)] - units[list(a)] + units[list(c)]
-    solvable = np.flatnonzero(np.linalg.norm(points, axis=1) > _ZERO_LENGTH)
-    excluded = [banned[number] for number in solvable]
-    rows, _ = search(table, points[solvable], 1, excluded, n_words=n_candidates)
-    solved = np.zeros(len(batch), dtype=bool)
-    for number, row in zip(solvable, rows[:, 0].tolist(), strict=True):
-        solved[number] = row in wanted[number]
-    return solved
 
 
 class _Measured(NamedTuple):
@@ -221,15 +212,13 @@ def evaluate(
     check_model(model)
     asked = as_benchmark(benchmark)
     seed = as_seed(random_state)
-    if asked.kind == "similarity":
-        measured = _similarity(model, asked)
-    elif asked.kind == "analogy":
-        measured = _analogies(model, asked, progress)
-    elif asked.kind == "outlier":
-        measured = _outliers(model, asked)
-    else:
-        measured = _categorisation(model, asked, seed)
-    score, n_used, reason, lost, details = measured
+    measures: dict[str, Callable[..., _Measured]] = {
+        "similarity": _similarity,
+        "analogy": partial(_analogies, progress=progress),
+        "categorisation": partial(_categorisation, seed=seed),
+        "outlier": _outliers,
+    }
+    score, n_used, reason, lost, details = measures[asked.kind](model, asked)
     if reason is not None:
         logger.warning("%s is NaN for %s: %s", asked.name, model.name, reason)
     names = asked.name, asked.kind, model.name
@@ -302,15 +291,11 @@ def _analogies(model: WordEmbeddingModel, benchmark: Benchmark, progress: bool) 
     return _Measured(float(right.sum() / n_used), n_used, None, lost, details)
 
 
-def _sections(benchmark: Benchmark, asked: Mask, right: Mask) -> dict[str, dict[str, Any]]:
-    sections: dict[str, dict[str, Any]] = {}
-    names = np.array([item[-1] for item in benchmark.items], dtype=object)
-    for name in dict.fromkeys(names):
-        inside = names == name
-        n_used, n_right = int(asked[inside].sum()), int(right[inside].sum())
-        score = n_right / n_used if n_used else None
-        sections[name] = {"score": score, "n_used": n_used, "n_items": int(inside.sum())}
-    return sections
+def _sections(benchmark: Benchmark, asked: Mask, right: Mask) -> dict[Any, Any]:
+    counts = pd.DataFrame({"score": right, "n_used": asked, "n_items": True})
+    sums = counts.groupby([item[-1] for item in benchmark.items], sort=False).sum()
+    shares = (sums["score"] / sums["n_used"]).astype(object).where(sums["n_used"] > 0, None)
+    return sums.assign(score=shares).to_dict("index")
 
 
 def _outliers(model: WordEmbeddingModel, benchmark: Benchmark) -> _Measured:
