@@ -76,7 +76,7 @@ criterion : Criterion or str, optional
 
 Returns
 -------
-{method}
+BaseDebias
     The method itself.
 
 Raises
@@ -107,8 +107,7 @@ def fits(*required: str) -> Callable[[Fit], Fit]:
             self.dim_ = model.dim
             return self
 
-        shared = _FIT_DOC.format(method=fit.__qualname__.partition(".")[0])
-        fit_on_words.__doc__ = inspect.cleandoc(fit.__doc__ or "") + shared
+        fit_on_words.__doc__ = inspect.cleandoc(fit.__doc__ or "") + _FIT_DOC
         return fit_on_words  # type: ignore[return-value]
 
     return decorate

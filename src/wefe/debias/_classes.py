@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -109,24 +110,57 @@ def _least_associated(
     return np.asarray(least[np.isfinite(products[least])])
 
 
-def learned_classes(
-    method: Any,
-    model: WordEmbeddingModel,
-    definitional_sets: Any,
-    words_by_class: Any,
-    criterion: Any,
-    *,
-    neutral: bool = False,
-) -> WordClasses:
-    """Return the classes to learn from: those given, or those of definitional sets."""
-    if words_by_class is None:
-        method._require(definitional_sets=definitional_sets)
-        sets = method._check_sets_size(definitional_sets, "definitional", None)
-        # Names are those of the sets of a criterion, not of other sets.
-        own = criterion is not None and definitional_sets is criterion.definitional_sets
-        names = criterion.class_names if own else ()
-        words_by_class = word_classes(model, sets, names, method.n_words, neutral=neutral)
-    return look_up(model, words_by_class)
+class _ClassDebias(RowwiseDebias):
+    """Learns what predicts the classes of words, which `_learn` erases."""
+
+    n_words: int | None
+    neutral: bool = False
+
+    @fits()
+    def fit(
+        self,
+        model: WordEmbeddingModel,
+        definitional_sets: Sequence[Sequence[str]] | None = None,
+        words_by_class: Mapping[str, Sequence[str]] | None = None,
+        *,
+        criterion: Criterion | str | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Learn from the words of each class.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to learn from. With `n_words` it needs its whole vocabulary, unless you give
+            `words_by_class`.
+        definitional_sets : sequence of sequences of str
+            Words that differ only in the class, in the same order of classes: ``[["woman", "man"],
+            ["she", "he"]]``. The method learns from them and from the `n_words` words with the
+            largest projections onto the axis of each class: for two classes the first principal
+            component of the pairs and its opposite, for more the mean of the class minus the mean
+            of all. Sets with a missing word do not count for the axes.
+        words_by_class : mapping from str to sequence of str, optional
+            Class name -> words: learn only from these. At least two words of each class must be
+            found, and none may be in two classes. Missing words are logged.
+        """
+        if words_by_class is None:
+            self._require(definitional_sets=definitional_sets)
+            sets = self._check_sets_size(definitional_sets, "definitional", None)
+            names: Sequence[str] = ()
+            # Names are those of the sets of a criterion, not of other sets.
+            if (
+                isinstance(criterion, Criterion)
+                and criterion.definitional_sets is definitional_sets
+            ):
+                names = criterion.class_names
+            words_by_class = word_classes(model, sets, names, self.n_words, neutral=self.neutral)
+        self.words_by_class_, vectors, labels = look_up(model, words_by_class)
+        self._learn(model.name, vectors, labels)
+        return self
+
+    @abstractmethod
+    def _learn(self, name: str, vectors: Vectors, labels: npt.NDArray[np.intp]) -> None:
+        """Set `map_` and `projection_`; `vectors` may change."""
 
 
 # Share of the words of each class that classifiers are not trained on.
@@ -136,7 +170,7 @@ _NEW = 1e-4
 
 
 @dataclass(eq=False, repr=False)
-class INLP(RowwiseDebias):
+class INLP(_ClassDebias):
     """Iterative null-space projection: remove the directions by which classifiers find the class.
 
     INLP repeats: train a linear classifier on the projected vectors, add its weights (one direction
@@ -186,35 +220,7 @@ class INLP(RowwiseDebias):
     neutral: bool = True
     random_state: RandomState = 0
 
-    @fits()
-    def fit(
-        self,
-        model: WordEmbeddingModel,
-        definitional_sets: Sequence[Sequence[str]] | None = None,
-        words_by_class: Mapping[str, Sequence[str]] | None = None,
-        *,
-        criterion: Criterion | str | None = None,
-        **fit_params: Any,
-    ) -> INLP:
-        """Find the directions by which classifiers predict the class.
-
-        Parameters
-        ----------
-        model : WordEmbeddingModel
-            The model to learn from, with its whole vocabulary unless you give `words_by_class`.
-        definitional_sets : sequence of sequences of str
-            Words that differ only in the class, in the same order of classes: ``[["woman", "man"],
-            ["she", "he"]]``. INLP learns from them and from the `n_words` words with the largest
-            projections onto the axis of each class: for two classes the first principal component
-            of the pairs and its opposite, for more the mean of the class minus the mean of all.
-            Sets with a missing word do not count for the axes.
-        words_by_class : mapping from str to sequence of str, optional
-            Class name -> words: learn only from these. At least two words of each class must be
-            found, and none may be in two classes. Missing words are logged.
-        """
-        self.words_by_class_, vectors, labels = learned_classes(
-            self, model, definitional_sets, words_by_class, criterion, neutral=self.neutral
-        )
+    def _learn(self, name: str, vectors: Vectors, labels: npt.NDArray[np.intp]) -> None:
         held_out = _held_out(labels, np.random.default_rng(self.random_state))
         limit = _chance(labels[held_out]) if self.min_accuracy is None else self.min_accuracy
         self.directions_, accuracies = _directions(
@@ -227,13 +233,12 @@ class INLP(RowwiseDebias):
             logger.warning(
                 "%s: no classifier separates the classes of held-out words (accuracy %.3f, limit "
                 "%.3f), so nothing is removed",
-                *(model.name, accuracies[0], limit),
+                *(name, accuracies[0], limit),
             )
         self._log(
             "%s: %d directions; held-out accuracy %.3f, before %.3f",
-            *(model.name, len(self.directions_), accuracies[-1], accuracies[0]),
+            *(name, len(self.directions_), accuracies[-1], accuracies[0]),
         )
-        return self
 
 
 def _held_out(labels: npt.NDArray[np.intp], rng: np.random.Generator) -> npt.NDArray[np.bool_]:
@@ -389,7 +394,7 @@ def _shrunk(covariance: Vectors, n_words: int) -> Vectors:
 
 
 @dataclass(eq=False, repr=False)
-class LEACE(RowwiseDebias):
+class LEACE(_ClassDebias):
     """Least-squares concept erasure: the smallest change that hides classes from linear models.
 
     On the words learned from, every class gets the same mean, so no linear model predicts the class
@@ -431,26 +436,7 @@ class LEACE(RowwiseDebias):
     def _fit_reads_vocabulary(self) -> bool:  # type: ignore[override]
         return self.n_words is not None
 
-    @fits()
-    def fit(
-        self,
-        model: WordEmbeddingModel,
-        definitional_sets: Sequence[Sequence[str]] | None = None,
-        words_by_class: Mapping[str, Sequence[str]] | None = None,
-        *,
-        criterion: Criterion | str | None = None,
-        **fit_params: Any,
-    ) -> LEACE:
-        """Compute the map.
-
-        Parameters
-        ----------
-        model, definitional_sets, words_by_class : optional
-            See :meth:`INLP.fit`. Only with `n_words` the model needs its whole vocabulary.
-        """
-        self.words_by_class_, vectors, labels = learned_classes(
-            self, model, definitional_sets, words_by_class, criterion
-        )
+    def _learn(self, name: str, vectors: Vectors, labels: npt.NDArray[np.intp]) -> None:
         self.map_ = leace_map(
             *(vectors, np.eye(len(self.words_by_class_))[labels]),
             method=self.method,
@@ -461,11 +447,8 @@ class LEACE(RowwiseDebias):
         self.projection_: Vectors = self.map_.matrix.T
         self.shift_: Vectors = self.map_.shift
         if not len(self.map_.reads):
-            logger.warning(
-                "%s: no linear model separates the classes, so nothing is erased", model.name
-            )
+            logger.warning("%s: no linear model separates the classes, so nothing is erased", name)
         self._log(
             "%s: %d directions erased, learned from %d words",
-            *(model.name, len(self.map_.reads), len(labels)),
+            *(name, len(self.map_.reads), len(labels)),
         )
-        return self
