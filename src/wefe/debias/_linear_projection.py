@@ -86,35 +86,32 @@ class LinearProjection(RowwiseDebias):
             For 'pair', one word per class; by default of the criterion, or the first set. For
             'means', class name -> words that need not form sets, such as names.
         """
-        self.bias_subspace_ = class_directions(
-            self, model, definitional_sets, representatives, words_by_class
-        )[: self.n_components]
+        if words_by_class is not None and self.direction != "means":
+            raise ValueError(
+                f"words_by_class needs direction 'means'; direction {self.direction!r} needs "
+                "definitional_sets."
+            )
+        sets: Any = definitional_sets
+        if not (representatives if self.direction == "pair" else words_by_class):
+            self._require(definitional_sets=sets)
+            sets = self._check_sets_size(sets, "definitional", None)
+        if self.direction == "pca":
+            self._fit_subspace(model, sets, None)
+            basis = self.bias_subspace_[: self.n_components or max(map(len, sets)) - 1]
+        elif self.direction == "pair":
+            one = [representatives or sets[0]]
+            (words,) = self._check_sets_size(one, "representatives", None)
+            basis = class_directions(model, {word: [word] for word in words})
+        else:
+            basis = class_directions(model, words_by_class or dict(enumerate(class_columns(sets))))
+        self.bias_subspace_ = basis[: self.n_components]
         self.bias_direction_ = self.bias_subspace_[0]
         self.map_ = Erasure(self.bias_subspace_, self.bias_subspace_)
         return self
 
 
-def class_directions(
-    method: Any, model: WordEmbeddingModel, sets: Any, representatives: Any, words_by_class: Any
-) -> Vectors:
-    """Find orthonormal directions by `method.direction`; the first points to the first class."""
-    if words_by_class is not None and method.direction != "means":
-        raise ValueError(
-            f"words_by_class needs direction 'means'; direction {method.direction!r} needs "
-            "definitional_sets."
-        )
-    if not (representatives if method.direction == "pair" else words_by_class):
-        method._require(definitional_sets=sets)
-        sets = method._check_sets_size(sets, "definitional", None)
-    if method.direction == "pca":
-        method._fit_subspace(model, sets, None)
-        rank = getattr(method, "n_components", None) or max(map(len, sets)) - 1
-        return np.asarray(method.bias_subspace_[:rank])
-    if method.direction == "pair":
-        (words,) = method._check_sets_size([representatives or sets[0]], "representatives", None)
-        classes: Any = {word: [word] for word in words}
-    else:
-        classes = words_by_class or dict(enumerate(class_columns(sets)))
+def class_directions(model: WordEmbeddingModel, classes: Any) -> Vectors:
+    """Find orthonormal directions of classes; the first points to the first class."""
     points = class_means(model, classes, "words_by_class")
     basis = orthonormal(points - points.mean(axis=0))
     if not len(basis):
@@ -203,9 +200,9 @@ class OSCaR(RowwiseDebias):
         representatives, words_by_class : optional
             See :meth:`LinearProjection.fit`.
         """
-        directions = class_directions(
-            self, model, definitional_sets, representatives, words_by_class
-        )
+        projection = LinearProjection(self.pca_args, self.verbose, direction=self.direction)
+        projection.fit(model, definitional_sets, representatives, words_by_class=words_by_class)
+        directions = projection.bias_subspace_
         if len(directions) > 1 and self.direction != "pca":
             raise ValueError(
                 "OSCaR corrects one bias direction, but more than two classes have several. To use "
