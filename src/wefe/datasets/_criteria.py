@@ -84,13 +84,18 @@ class Criterion:
             raise ValueError(f"class_names must be different names; got {names}.")
         equalize = _tuples("equalize_sets", self.equalize_sets or definitional)
         specific = chain(_words("specific_words", self.specific_words), *definitional, *equalize)
+        check_known("stereotyped_words", self.stereotyped_words, names)
+        stereotyped = {
+            name: check_word_set(f"stereotyped_words[{name!r}]", words)
+            for name, words in self.stereotyped_words.items()
+        }
         # The dataclass is frozen.
         vars(self).update(
             definitional_sets=definitional,
             class_names=names,
             equalize_sets=equalize,
             specific_words=tuple(dict.fromkeys(specific)),
-            stereotyped_words=_by_class(self.stereotyped_words or {}, names),
+            stereotyped_words=stereotyped,
             representatives=_one_per_class(
                 "representatives", self.representatives, definitional[0]
             ),
@@ -138,17 +143,6 @@ def _tuples(name: str, sets: Any) -> tuple[tuple[str, ...], ...]:
         check_word_set(f"{name}[{position}]", words)
         for position, words in enumerate(check_sequence(name, sets))
     )
-
-
-def _by_class(
-    stereotyped: Mapping[str, Sequence[str]], classes: Sequence[str]
-) -> dict[str, tuple[str, ...]]:
-    check_known("stereotyped_words", stereotyped, classes)
-    return {
-        each: check_word_set(f"stereotyped_words[{each!r}]", stereotyped[each])
-        for each in classes
-        if each in stereotyped
-    }
 
 
 def _one_per_class(name: str, words: Any, default: Sequence[str]) -> tuple[str, ...]:

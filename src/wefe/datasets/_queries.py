@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,40 +47,42 @@ _FETCHED: dict[str, Callable[..., dict[str, Any]]] = {
 }
 
 
-class _WordSets:
-    """Word sets by reference; a dataset is downloaded only when needed."""
+def _made(name: str, offline: bool, several_words: bool = False) -> tuple[list[Query], list[str]]:
+    """Return the queries of a set, and the names of those whose words need a download."""
+    datasets: dict[str, dict[str, list[str]]] = {}
 
-    def __init__(self, *, offline: bool, several_words: bool = False) -> None:
-        self._offline, self._several_words = offline, several_words
-        self._datasets: dict[str, dict[str, Any]] = {}
-
-    def __contains__(self, reference: str) -> bool:
+    def words_of(reference: str) -> list[str]:
         dataset, key = reference.split("/")[:2]
-        if dataset not in self._datasets:
-            self._datasets[dataset] = _SHIPPED.get(dataset, dict)()
-        if key not in self._datasets[dataset] and not self._offline:
-            several = {"several_words": self._several_words} if dataset == "holistic_bias" else {}
-            self._datasets[dataset] = _FETCHED[dataset](**several)
-        return key in self._datasets[dataset]
+        if dataset not in datasets:
+            datasets[dataset] = _SHIPPED.get(dataset, dict)()
+        if key not in datasets[dataset] and not offline:
+            several = {"several_words": several_words} if dataset == "holistic_bias" else {}
+            datasets[dataset] = _FETCHED[dataset](**several)
+        return datasets[dataset].get(key, [])
 
-    def can_make(self, recipe: Sequence[str]) -> bool:
-        return all(part in self for side in recipe for part in side.split())
+    queries, left_out = [], []
+    for recipe in QUERY_SETS[check_choice("query set", name, QUERY_SETS)]["recipes"]:
+        sides = [{each: words_of(each) for each in references.split()} for references in recipe]
+        targets, attributes = map(_named, sides)
+        sets = [*targets.values()], [*attributes.values()]
+        query = Query(*sets, [*targets], [*attributes])
+        if all(words for side in sides for words in side.values()):
+            queries.append(query)
+        else:
+            left_out.append(query.query_name)
+    return queries, left_out
 
-    def query(self, recipe: Sequence[str]) -> Query:
-        targets, attributes = map(self._named_sets, recipe)
-        sets = list(targets.values()), list(attributes.values())
-        return Query(*sets, list(targets), list(attributes))
 
-    def _named_sets(self, references: str) -> dict[str, list[str]]:
-        """Return the words of each set under its name; ["word"] for missing ones."""
-        sets: dict[str, list[str]] = {}
-        for reference in references.split():
-            dataset, key, *each = reference.split("/")
-            words = self._datasets[dataset][key] if reference in self else ["word"]
-            # Keys that read well are names themselves.
-            name = _DATA["set_names"].get(reference, key.replace("_", " ").capitalize())
-            sets |= {word: [word] for word in words} if each else {name: words}
-        return sets
+def _named(side: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the words of each set under its name, which does not depend on the words."""
+    sets: dict[str, list[str]] = {}
+    for reference, known in side.items():
+        _, key, *each = reference.split("/")
+        words = known or ["word"]
+        # Keys that read well are names themselves.
+        name = _DATA["set_names"].get(reference, key.replace("_", " ").capitalize())
+        sets |= {word: [word] for word in words} if each else {name: words}
+    return sets
 
 
 def load_query_set(name: str, offline: bool = False, *, several_words: bool = False) -> list[Query]:
@@ -110,14 +112,12 @@ def load_query_set(name: str, offline: bool = False, *, several_words: bool = Fa
     >>> load_query_set("gender", offline=True)[0].query_name
     'Male terms and Female terms wrt Career and Family'
     """
-    recipes = _recipes(name)
-    word_sets = _WordSets(offline=offline, several_words=several_words)
-    queries = [word_sets.query(recipe) for recipe in recipes if word_sets.can_make(recipe)]
-    if n_lost := len(recipes) - len(queries):
-        names = "; ".join(list_queries_left_out(name))
+    queries, left_out = _made(name, offline, several_words)
+    if left_out:
+        names = textwrap.shorten("; ".join(left_out), 100, placeholder="...")
         logger.warning(
             "%s: %d of %d queries are left out because their words need a download: %s",
-            *(name, n_lost, len(recipes), textwrap.shorten(names, 100, placeholder="...")),
+            *(name, len(left_out), len(queries + left_out), names),
         )
     return queries
 
@@ -140,13 +140,7 @@ def list_queries_left_out(name: str) -> list[str]:
     >>> list_queries_left_out("gender")
     ['Male terms and Female terms wrt Positive words and Negative words']
     """
-    shipped = _WordSets(offline=True)
-    # The name does not depend on the words.
-    return [
-        shipped.query(recipe).query_name
-        for recipe in _recipes(name)
-        if not shipped.can_make(recipe)
-    ]
+    return _made(name, offline=True)[1]
 
 
 def shipped_word_set(reference: str, others: Iterable[str] = ()) -> list[str]:
@@ -179,13 +173,6 @@ def load_weat_queries() -> list[Query]:
     'Flowers and Insects wrt Pleasant and Unpleasant'
     """
     return load_query_set("weat")
-
-
-def _recipes(name: str) -> list[Sequence[str]]:
-    recipes: list[Sequence[str]] = QUERY_SETS[check_choice("query set", name, QUERY_SETS)][
-        "recipes"
-    ]
-    return recipes
 
 
 def list_datasets() -> list[dict[str, Any]]:

@@ -46,10 +46,8 @@ def findings(run: Run) -> Findings:
     (query_set,) = run.results.plan.query_sets
     names = dict(zip([query.query_name for query in query_set.queries], _BIASES, strict=True))
     named = {
-        (metric, bias, vary, model): each
-        for query, bias in names.items()
-        for (metric, own, vary, model), each in study.found.items()
-        if own == query
+        (metric, names[query], vary, model): each
+        for (metric, query, vary, model), each in study.found.items()
     }
     study = replace(study, found=named)
     frame = study.to_frame()
