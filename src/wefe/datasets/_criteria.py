@@ -86,8 +86,9 @@ class Criterion:
         specific = chain(_words("specific_words", self.specific_words), *definitional, *equalize)
         check_known("stereotyped_words", self.stereotyped_words, names)
         stereotyped = {
-            name: check_word_set(f"stereotyped_words[{name!r}]", words)
-            for name, words in self.stereotyped_words.items()
+            name: check_word_set(f"stereotyped_words[{name!r}]", self.stereotyped_words[name])
+            for name in names
+            if name in self.stereotyped_words
         }
         # The dataclass is frozen.
         vars(self).update(
