@@ -75,6 +75,12 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     _sync_folder(target.parent)
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text in UTF-8, completely or not at all."""
+    with atomic_file(path) as file:
+        file.write(text.encode())
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Check that :func:`atomic_file` can write to a path, before long work begins."""
     target = Path(os.path.realpath(path))

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from wefe._checks import check_n_jobs
-from wefe._files import atomic_file
+from wefe._files import write_text
 from wefe._output import Format, tell, write
 from wefe._visible import as_csv, plain, visible
 from wefe.audit import DirectionAudit, QueryAudit, audit_direction, audit_query
@@ -245,8 +245,7 @@ def silhouette(
         "silhouettes.html": found.plot().to_html(include_plotlyjs=True),
     }
     for name, text in files.items():
-        with atomic_file(out / name) as file:
-            file.write(text.encode())
+        write_text(out / name, text)
     stars = "; *: best in the row" * (len(found.robustness) > 1)
     shown = ((f"{title}{stars}", cells.reset_index()) for title, cells in found._tables())
     write(format, shown, {"silhouettes": table})

@@ -11,7 +11,7 @@ import pandas as pd
 import typer
 
 from wefe._checks import logger
-from wefe._files import atomic_file
+from wefe._files import write_text
 from wefe._output import (
     Format,
     interval_text,
@@ -213,8 +213,7 @@ def measure(
         print(f"{len(write_figures(results, figures))} figures: {figures}", file=sys.stderr)
     if bibtex is not None:
         others = others_used(scored, audited=audit)
-        with atomic_file(bibtex) as file:
-            file.write(entries_of(names, tidy["queries"].unique(), others).encode())
+        write_text(bibtex, entries_of(names, tidy["queries"].unique(), others))
     if scored["score"].isna().all():
         print(_ALL_LOST, file=sys.stderr)
         raise typer.Exit(1)

@@ -15,7 +15,7 @@ import pandas as pd
 import typer
 
 from wefe._checks import check_choice, import_library
-from wefe._files import atomic_file
+from wefe._files import write_text
 from wefe._output import Format, as_text, interval_text, say_blank, say_undefined, tell, write
 from wefe._visible import count, visible
 from wefe.cli import _options as opt
@@ -115,9 +115,7 @@ def init(path: Path = Path("study.toml"), *, template: str = "demo", force: bool
     """
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists. Choose another file, or use --force to replace it.")
-    text = study_file(check_choice("--template", template, list_study_files()))
-    with atomic_file(path) as file:
-        file.write(text.encode())
+    write_text(path, study_file(check_choice("--template", template, list_study_files())))
     print(f"{path}: edit it, then run: wefe run {path}")
 
 

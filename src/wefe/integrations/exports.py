@@ -19,7 +19,7 @@ import pandas as pd
 
 from wefe import __version__
 from wefe._checks import check_choice, found, import_library, logger
-from wefe._files import atomic_file
+from wefe._files import write_text
 from wefe._output import as_latex, bibtex, others_used, tables_of_scores
 from wefe._visible import count, unique_labels
 from wefe.study import StudyResults
@@ -256,8 +256,7 @@ def write_cards(
         else:
             text, suffix = json.dumps(to_every_eval_ever(results, model), indent=2), "json"
         names.append(f"{stem}.{suffix}")
-        with atomic_file(Path(folder) / names[-1]) as file:
-            file.write(text.encode())
+        write_text(Path(folder, names[-1]), text)
     return names
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import check_choice, plain_name
-from wefe._files import atomic_file
+from wefe._files import write_text
 from wefe._output import as_cells, is_number
 from wefe._visible import as_csv, count, visible_data
 from wefe.datasets import load_query_set
@@ -157,8 +157,7 @@ class Replication:
         for number, table in enumerate(self.tables.values(), 1):
             texts[f"table_{number}.csv"] = as_csv(table.reset_index())
         for name, text in texts.items():
-            with atomic_file(Path(folder, name)) as file:
-                file.write(text.encode())
+            write_text(Path(folder, name), text)
         return list(texts)
 
     def __repr__(self) -> str:

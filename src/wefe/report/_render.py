@@ -11,7 +11,7 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-from wefe._files import atomic_file, check_writable
+from wefe._files import check_writable, write_text
 from wefe._visible import escape_markdown
 from wefe.plotting._style import DARK, LIGHT
 from wefe.report._summarize import summarize
@@ -105,9 +105,7 @@ def write_markdown(results: StudyResults, path: str | os.PathLike[str]) -> None:
 def write(path: str | os.PathLike[str], render: Callable[[], str]) -> None:
     """Write a text completely or not at all; check the path before rendering."""
     check_writable(path)
-    text = render()
-    with atomic_file(path) as file:
-        file.write(text.encode("utf-8"))
+    write_text(path, render())
 
 
 def _file(name: str) -> str:
