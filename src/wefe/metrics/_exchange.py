@@ -156,7 +156,10 @@ class PermutationTested:
             run = partial(permutation_test, *sums, **self._how(seed))
         else:
             run, null = self._of_sets(targets, attributes, score, seed)
-        side = self._alternative()
+        side, scale = ALTERNATIVES[self.p_value_test_type], self.scale()
+        if side == "two-sided" and scale.is_one_sided:
+            # Extreme is what shows more bias.
+            side = "greater" if scale.no_bias_value == scale.value_range[0] else "less"
         test, missed = run(alternative=side), False
         if self.p_value_test_type != "two-sided" and test.p_value >= 1 - _TAIL:
             # This is not enough: ties count on both sides, and few words have few splits.
@@ -166,13 +169,6 @@ class PermutationTested:
             quantiles = tuple(np.quantile(known, [0.025, 0.5, 0.975]).tolist())
             test = replace(test, null_mean=float(known.mean()), null_quantiles=quantiles)
         return replace(test, statistic=score), missed
-
-    def _alternative(self) -> Alternative:
-        """Side that counts as extreme: more bias, where scores lie on one side of no bias."""
-        scale = self.scale()
-        if self.p_value_test_type == "two-sided" and scale.is_one_sided:
-            return "greater" if scale.no_bias_value == scale.value_range[0] else "less"
-        return ALTERNATIVES[self.p_value_test_type]
 
     def _how(self, seed: int) -> dict[str, Any]:
         """Return how to count splits."""
