@@ -1,5 +1,7 @@
 """EQT: worked example, a second implementation, and what may be an answer."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -77,3 +79,11 @@ def test_variants_without_a_direction_are_ignored(toy, toy_model):
         for forms in (["tree", "home"], ["home"])
     )
     assert len({result["eqt"] for result in accepted}) == 1
+
+
+def test_question_without_a_direction_is_nan_with_a_reason():
+    vectors = [[1.0, 0.0], [0.5, 0.75**0.5], [0.5, -(0.75**0.5)]]
+    model = WordEmbeddingModel((["m", "f", "s"], vectors))
+    result = EQT().run_query(Query([["m"], ["f"]], [["s"]]), model)
+    assert math.isnan(result["eqt"])
+    assert "[('m', 's', 'f')]" in result.nan_reason

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from wefe._checks import check_word_set
 from wefe._wordset import Vectors, WordSet
+from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Count, Measurement
 from wefe.metrics._exchange import TestType
 from wefe.metrics._geometry import ZERO_LENGTH, by_word
 from wefe.metrics._pairs import tuples_of
 from wefe.metrics._registry import register
-from wefe.models._search import Rows, directions, search
+from wefe.models._search import directions, search
 
 # Candidates that are nearer by less than this tie with the word, like copies of its vector.
 _TIE = 1e-12
@@ -38,9 +39,9 @@ class EQT(BaseMetric):
     and a neutral attribute word s, the answer is the candidate with the largest cosine with s - m +
     f. All vectors are scaled to unit length first; s is always a candidate and wins ties. The score
     is the share of questions answered by s, or by an accepted variant of s, in [0, 1]; 1 means that
-    no bias was measured. The definition is from secondary sources; the paper is said to accept
-    plurals and WordNet synonyms, too. Source: Dev and Phillips, "Attenuating Bias in Word Vectors",
-    AISTATS 2019.
+    no bias was measured. It is NaN if a question is the zero vector. The definition is from
+    secondary sources; the paper is said to accept plurals and WordNet synonyms, too. Source: Dev
+    and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019.
 
     The result has 'eqt' (the score). `details` has 'by_word' (word -> share of hits), 'by_pair'
     ((m, f) -> share of hits), 'answers' (per question the tuple (m, s, f, nearest candidate,
@@ -89,12 +90,15 @@ class EQT(BaseMetric):
         return same if self.both_directions else ""
 
     def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        # A question without a direction is a miss: NaN is not below k.
         sides = (self._asked(each, attributes[0])[0] for each in (targets, targets[::-1]))
         return np.stack([(n_nearer < self.k).mean(axis=0) for n_nearer in sides], axis=1)
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,), pairs = attributes, targets[0]  # pairs stay together: both sets count alike
         n_nearer, _, members = self._asked(targets, words)
+        if np.isnan(n_nearer).any():
+            return super()._scores(targets, attributes)
         shares = []
         for row in pairs.weights.matrix():
             # Words that are in no pair any more, when pairs are left out, become candidates.
@@ -110,6 +114,10 @@ class EQT(BaseMetric):
         if self.both_directions:
             pairs += [(f, m) for m, f in pairs]
         n_nearer, answers, _ = self._asked(targets, words)
+        undirected = np.argwhere(np.isnan(n_nearer)).tolist()
+        if undirected:
+            which = [(pairs[j][0], words.words[i], pairs[j][1]) for i, j in undirected]
+            raise UnanswerableError(f"s - m + f is zero, so it has no direction, for {which}")
         hits = n_nearer < self.k
         details = {
             "by_word": by_word(words, hits.mean(axis=1)),
@@ -124,17 +132,18 @@ class EQT(BaseMetric):
 
     def _asked(
         self, targets: Sequence[WordSet], words: WordSet
-    ) -> tuple[Rows, npt.NDArray[np.object_], dict[str, npt.NDArray[np.bool_]]]:
+    ) -> tuple[Vectors, npt.NDArray[np.object_], dict[str, npt.NDArray[np.bool_]]]:
         """Return what is nearer than accepted answers, for each question: (n_words, n_questions).
 
-        That is the number of candidates, up to k; the nearest of these and the answer; and, for
-        each word of a pair, whether it is nearer.
+        That is the number of candidates, up to k (NaN without a direction); the nearest of these
+        and the answer; and, for each word of a pair, whether it is nearer.
         """
         t1, t2 = (part.unit for part in targets)
         shifts = np.concatenate([t2 - t1, t1 - t2]) if self.both_directions else t2 - t1
         questions = words.unit[:, None] + shifts
         lengths = np.linalg.norm(questions, axis=2, keepdims=True)
-        questions /= np.maximum(lengths, ZERO_LENGTH)
+        directed = lengths > ZERO_LENGTH
+        questions = np.where(directed, questions, 0) / np.where(directed, lengths, 1)
         # Cosine and form of the nearest accepted answer.
         best, answers = np.empty(questions.shape[:2]), np.empty(questions.shape[:2], dtype=object)
         row_of, exclude = self.model.vocab, []
@@ -157,7 +166,7 @@ class EQT(BaseMetric):
             for part in targets
             for word, own in zip(part.words, part.unit, strict=True)
         }
-        return n_nearer, answers, nearer
+        return np.where(directed[..., 0], n_nearer, np.nan), answers, nearer
 
     def _variants_of(self, word: str) -> list[str]:
         prefix = self.model.vocab_prefix or ""
