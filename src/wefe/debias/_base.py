@@ -64,9 +64,6 @@ Positive: TypeAlias = Annotated[float, check_positive]
 OptionalShare: TypeAlias = Annotated[float | None, _optional(check_share)]
 
 
-#: What happens to each row of a model: nothing (0), `_map_vectors` (1) or `_map_ignored` (2).
-Fates: TypeAlias = npt.NDArray[np.int8]
-
 # What every `fit` of a method has in common.
 _FIT_DOC = """
 criterion : Criterion or str, optional
@@ -156,13 +153,6 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         "concept_words": "stereotyped_words",
     }
 
-    #: Whether `fit` reads the whole vocabulary, not only the words it is given.
-    _fit_reads_vocabulary: ClassVar[bool] = False
-    #: The attribute with words that lose what makes them words of a class unless they are ignored.
-    _class_words: ClassVar[str] = ""
-    #: A method that maps words in `ignore` in a way of their own; None leaves them as they are.
-    _map_ignored: ClassVar[Callable[[Any, FloatArray], FloatArray] | None] = None
-
     pca_args: dict[str, Any] | None = None
     verbose: bool = False
     criterion_name: str | None = None
@@ -184,6 +174,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
             The method itself.
         """
 
+    @abstractmethod
     def transform(
         self,
         model: WordEmbeddingModel,
@@ -222,28 +213,6 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
             If the model has other dimensions, no word of `target`, or read-only vectors and `copy`
             is False; or if the method is not fitted.
         """
-        check_is_fitted(self)
-        fates = self._choose(model, target, ignore, copy)
-        if target is None and hasattr(model, "snapshot"):
-            logger.warning(
-                "%s is an encoder: only the %d words looked up so far are mitigated. First take a "
-                "snapshot of all words of interest",
-                *(model.name, len(model)),
-            )
-        if not copy:
-            model._check_writeable()
-        result = model.copy() if copy else model
-        rows, n_left = self._change(model, result.vectors, fates)
-        result.table.refresh(rows)
-        result.name = self._name_of_mitigated(model)
-        log_left(n_left)
-        if model.use_subwords:
-            logger.warning(
-                "%s builds vectors of unseen words from subwords; those were not mitigated",
-                model.name,
-            )
-        self._log("%s: %d of %d vectors changed", result.name, len(rows), model.table.n_rows)
-        return result
 
     def fit_transform(
         self,
@@ -362,69 +331,6 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     def _log(self, message: str, *args: Any) -> None:
         report(self.verbose, message, *args)
 
-    def _fit_subspace(
-        self, model: WordEmbeddingModel, sets: Any, size: int | None
-    ) -> list[tuple[str, ...]]:
-        """Learn the bias subspace of definitional pairs or sets; return these as tuples."""
-        name = "definitional_pairs" if size else "definitional_sets"
-        checked = self._check_sets_size(sets, "definitional", size)
-        complete = definitional_vectors(model, checked, name)
-        by_word = [dict(zip(part.words, part.vectors, strict=True)) for part in complete]
-        setattr(self, f"{name}_", checked)
-        setattr(self, f"{name}_embeddings_", by_word)
-        self.pca_ = self._identify_bias_subspace(by_word, self.verbose)
-        self.bias_subspace_: Vectors = self.pca_.components_[: 1 if size else None]
-        self.bias_direction_: Vectors = self.bias_subspace_[0]
-        return checked
-
-    def _change(
-        self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
-    ) -> tuple[Rows, int]:
-        """Write the new vectors; return their rows, and how many could not change."""
-        raise NotImplementedError
-
-    def _protected_words(self) -> Sequence[str]:
-        """Words that never change, without the prefix of a model."""
-        return ()
-
-    def _choose(self, model: WordEmbeddingModel, target: Any, ignore: Any, copy: bool) -> Fates:
-        """Return which rows change; log what may surprise."""
-        self._check_transform_args(model, target, ignore, copy)
-        ignored = [*rows_of(model, check_words("ignore", ignore)).values()]
-        fates = np.zeros(model.table.n_rows, dtype=np.int8)
-        if target is None:
-            # gensim may have room for words to come.
-            fates[: len(model.vocab)] = 1
-            sets = getattr(self, self._class_words, ())
-            if sets and not ignored:
-                logger.warning(
-                    "nothing is ignored, so words to which the class rightly belongs (%s) lose it "
-                    "too. To keep them, pass them as ignore",
-                    ", ".join(sorted({*flattened(sets)})[:4]),
-                )
-        else:
-            fates[self._target(model, check_words("target", target))] = 1
-        fates[[*rows_of(model, self._protected_words()).values()]] = 0
-        fates[ignored] *= 0 if self._map_ignored is None else 2
-        return fates
-
-    def _target(self, model: WordEmbeddingModel, words: Sequence[str]) -> list[int]:
-        model.prepare(words)
-        rows = rows_of(model, words)
-        if not rows:
-            raise ValueError(
-                f"{model.name} has none of the {len(words)} words in target; their case and "
-                "spelling must be those of the vocabulary."
-            )
-        log_lost(model, [w for w in words if w not in rows], len(words), "words in target")
-        if self._map_ignored is not None:
-            logger.warning(
-                "%s moves the words in target to another space, so cosines between them and other "
-                "words mean little",
-                type(self).__name__,
-            )
-        return [*rows.values()]
-
 
 def report(verbose: bool, message: str, *args: Any) -> None:
     """Log a message at level INFO if `verbose`, or print it if that level is off."""
@@ -516,11 +422,122 @@ def in_every_case(word: str) -> tuple[str, ...]:
     return word, word.lower(), word.title(), word.upper()
 
 
+#: What happens to each row of a model: nothing (0), `_map_vectors` (1) or `_map_ignored` (2).
+Fates: TypeAlias = npt.NDArray[np.int8]
+
 # Rows that are changed at once: with their temporary arrays they fit into the cache.
 _BLOCK_NUMBERS = 1 << 18
 
 
-class RowwiseDebias(BaseDebias):
+class WordDebias(BaseDebias):
+    """Base class of methods that change some words of a model and leave the others alone."""
+
+    bias_subspace_: Vectors
+    bias_direction_: Vectors
+    dim_: int
+
+    #: Whether `fit` reads the whole vocabulary, not only the words it is given.
+    _fit_reads_vocabulary: ClassVar[bool] = False
+    #: The attribute with words that lose what makes them words of a class unless they are ignored.
+    _class_words: ClassVar[str] = ""
+    #: A method that maps words in `ignore` in a way of their own; None leaves them as they are.
+    _map_ignored: ClassVar[Callable[[Any, FloatArray], FloatArray] | None] = None
+
+    def _fit_subspace(
+        self, model: WordEmbeddingModel, sets: Any, size: int | None
+    ) -> list[tuple[str, ...]]:
+        """Learn the bias subspace of definitional pairs or sets; return these as tuples."""
+        name = "definitional_pairs" if size else "definitional_sets"
+        checked = self._check_sets_size(sets, "definitional", size)
+        complete = definitional_vectors(model, checked, name)
+        by_word = [dict(zip(part.words, part.vectors, strict=True)) for part in complete]
+        setattr(self, f"{name}_", checked)
+        setattr(self, f"{name}_embeddings_", by_word)
+        self.pca_ = self._identify_bias_subspace(by_word, self.verbose)
+        self.bias_subspace_ = self.pca_.components_[: 1 if size else None]
+        self.bias_direction_ = self.bias_subspace_[0]
+        return checked
+
+    @abstractmethod
+    def _change(
+        self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
+    ) -> tuple[Rows, int]:
+        """Write the new vectors; return their rows, and how many could not change."""
+
+    def _protected_words(self) -> Sequence[str]:
+        """Words that never change, without the prefix of a model."""
+        return ()
+
+    def transform(
+        self,
+        model: WordEmbeddingModel,
+        target: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        copy: bool = True,
+    ) -> WordEmbeddingModel:
+        check_is_fitted(self)
+        fates = self._choose(model, target, ignore, copy)
+        if target is None and hasattr(model, "snapshot"):
+            logger.warning(
+                "%s is an encoder: only the %d words looked up so far are mitigated. First take a "
+                "snapshot of all words of interest",
+                *(model.name, len(model)),
+            )
+        if not copy:
+            model._check_writeable()
+        result = model.copy() if copy else model
+        rows, n_left = self._change(model, result.vectors, fates)
+        result.table.refresh(rows)
+        result.name = self._name_of_mitigated(model)
+        log_left(n_left)
+        if model.use_subwords:
+            logger.warning(
+                "%s builds vectors of unseen words from subwords; those were not mitigated",
+                model.name,
+            )
+        self._log("%s: %d of %d vectors changed", result.name, len(rows), model.table.n_rows)
+        return result
+
+    def _choose(self, model: WordEmbeddingModel, target: Any, ignore: Any, copy: bool) -> Fates:
+        """Return which rows change; log what may surprise."""
+        self._check_transform_args(model, target, ignore, copy)
+        ignored = [*rows_of(model, check_words("ignore", ignore)).values()]
+        fates = np.zeros(model.table.n_rows, dtype=np.int8)
+        if target is None:
+            # gensim may have room for words to come.
+            fates[: len(model.vocab)] = 1
+            sets = getattr(self, self._class_words, ())
+            if sets and not ignored:
+                logger.warning(
+                    "nothing is ignored, so words to which the class rightly belongs (%s) lose it "
+                    "too. To keep them, pass them as ignore",
+                    ", ".join(sorted({*flattened(sets)})[:4]),
+                )
+        else:
+            fates[self._target(model, check_words("target", target))] = 1
+        fates[[*rows_of(model, self._protected_words()).values()]] = 0
+        fates[ignored] *= 0 if self._map_ignored is None else 2
+        return fates
+
+    def _target(self, model: WordEmbeddingModel, words: Sequence[str]) -> list[int]:
+        model.prepare(words)
+        rows = rows_of(model, words)
+        if not rows:
+            raise ValueError(
+                f"{model.name} has none of the {len(words)} words in target; their case and "
+                "spelling must be those of the vocabulary."
+            )
+        log_lost(model, [w for w in words if w not in rows], len(words), "words in target")
+        if self._map_ignored is not None:
+            logger.warning(
+                "%s moves the words in target to another space, so cosines between them and other "
+                "words mean little",
+                type(self).__name__,
+            )
+        return [*rows.values()]
+
+
+class RowwiseDebias(WordDebias):
     """Base class of methods that change each vector by itself.
 
     Define `fit`, which sets `dim_` (the number of dimensions), and `_map_vectors` (or let `fit` set

@@ -78,7 +78,7 @@ def debias_encoder(
 
     _check_arguments(method, encoder, folder)
     vocabulary = check_words("words", [*load_test_model().vocab] if words is None else words)
-    if folder is None and not method._fit_reads_vocabulary:
+    if folder is None and not getattr(method, "_fit_reads_vocabulary", False):
         vocabulary = ()
     criterion = as_criterion(criterion)
     if queries is None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_array, check_choice, found, progress_bar
 from wefe.datasets import Criterion
-from wefe.debias._base import BaseDebias, Fates, Positive, fits
+from wefe.debias._base import Fates, Positive, WordDebias, fits
 from wefe.debias._projection import Vectors
 from wefe.metrics._declaration import Count
 from wefe.metrics._projection import length_left, share_lost
@@ -47,7 +47,7 @@ def _check_weights(name: str, value: Any) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class RepulsionAttractionNeutralization(BaseDebias):
+class RepulsionAttractionNeutralization(WordDebias):
     """RAN: move words away from biased neighbours and the bias direction, but not far.
 
     RAN searches a new vector x for each word w, starting from w, that makes this sum small::

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wefe._checks import found
 from wefe._files import check_writable
-from wefe.debias._base import BaseDebias, Fates, RowwiseDebias, log_left
+from wefe.debias._base import BaseDebias, Fates, RowwiseDebias, WordDebias, log_left
 from wefe.models._load import convert, open_vectors
 from wefe.models._tables import ForeignVectors, StoredVectors
 from wefe.models._types import FloatArray
@@ -98,7 +98,7 @@ def debias_file(
             method.fit(model, **method._fit_params(fit_params, ignore))
         # A method may have its own `transform`.
         is_rowwise = isinstance(method, RowwiseDebias) and (
-            type(method).transform is BaseDebias.transform
+            type(method).transform is WordDebias.transform
         )
         if not is_rowwise or isinstance(model.table, ForeignVectors):
             mitigated = method.transform(model, target, ignore)
