@@ -48,7 +48,8 @@ def test_words_that_one_model_lacks_are_left_out_of_both_and_counted(caplog):
     words = [*WORDS[10:14], "new", *WORDS[14:]]
     common = CommonWords([toy(), toy(words[::-1], 1)])
     assert common.words == WORDS[10:]
-    assert "10 words of m0" in caplog.text and "1 words of m1" in caplog.text
+    assert "10 words of m0" in caplog.text
+    assert "1 words of m1" in caplog.text
     assert common.find(["a", "new", *WORDS[10:]]).tolist() == [-1, -1, *range(18)]
     expected = [each.get_vectors(WORDS[12:15]) for each in common.models]
     for number in (0, 1):

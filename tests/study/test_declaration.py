@@ -141,7 +141,7 @@ def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
 BOUNDS = """
     Study.description = Study.random_state =0 <4294967296 >=0 Study.offline =False
     Aggregation.function =bias_avg Aggregation.missing =queries Aggregation.ties =min
-    Aggregation.correlation =spearman Audit.scores =False Intervals.n_bootstrap =0 >=40
+    Aggregation.correlation =spearman Audit.scores =False Intervals.n_bootstrap =0 >=0
     Intervals.confidence =0.95 <1 >0 Lookup.strategy =first
     Lookup.normalize =False Lookup.lost_vocabulary_threshold =0.2 <=1 >=0 Lookup.own_words =False
     Metric.label = Mitigation.ignore =specific Model.limit >=1 Model.min_count >=1

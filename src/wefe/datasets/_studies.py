@@ -362,4 +362,4 @@ def _census(table: str, year: int | str) -> pd.DataFrame:
 
     rows = pd.read_csv(fetch_file(table), dtype={"Census year": str})
     chosen = check_choice("year", str(year), sorted(rows["Census year"].unique()))
-    return rows[rows["Census year"] == chosen].set_index("Occupation")
+    return rows.loc[rows["Census year"] == chosen].set_index("Occupation")
