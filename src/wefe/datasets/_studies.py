@@ -360,6 +360,6 @@ def _occupations(year: int | str, top_n: int) -> dict[str, list[str]]:
 def _census(table: str, year: int | str) -> pd.DataFrame:
     import pandas as pd
 
-    rows = pd.read_csv(fetch_file(table), dtype={"Census year": str})
+    rows = pd.read_csv(fetch_file(table), dtype={"Census year": str}).set_index("Occupation")
     chosen = check_choice("year", str(year), sorted(rows["Census year"].unique()))
-    return rows.loc[rows["Census year"] == chosen].set_index("Occupation")
+    return pd.DataFrame(rows[rows["Census year"] == chosen])
