@@ -40,11 +40,7 @@ def score_texts(
         return scores.reshape(len(queries), len(documents))
     texts = list(dict.fromkeys([*queries, *documents]))
     place = {text: i for i, text in enumerate(texts)}
-    if isinstance(scorer, ContextualModel):
-        vectors = UnitVectors(scorer).of([Context(text, 0, len(text)) for text in texts])
-    else:
-        vectors = _call(scorer, "(n_texts, dim)", texts)
-    vectors = unit("vectors of the scorer", vectors)
+    vectors = unit("vectors of the scorer", _encode(scorer, texts))
     rows, columns = [place[text] for text in queries], [place[text] for text in documents]
     return np.asarray(vectors[rows] @ vectors[columns].T)
 
@@ -56,6 +52,12 @@ def count_tokens(scorer: Scorer, names: Sequence[str]) -> Vectors:
     encoder = scorer._source.encoder
     tokens = encoder.tokenize([encoder.alone(name) for name in names])
     return np.array([len(getattr(each, "word", "")) or np.nan for each in tokens])
+
+
+def _encode(scorer: Scorer, texts: list[str]) -> Vectors:
+    if isinstance(scorer, ContextualModel):
+        return UnitVectors(scorer).of([Context(text, 0, len(text)) for text in texts])
+    return _call(scorer, "(n_texts, dim)", texts)
 
 
 def _call(scorer: Scorer, shape: str, *texts: list[str]) -> Vectors:
