@@ -27,7 +27,8 @@ _REPO_ID = re.compile(rf"(?P<repo>{_NAME}/{_NAME})(?:@(?P<revision>[A-Za-z0-9_./
 
 # The suffixes of files: 'vectors/glove.txt' is a path that was mistyped, not a model of the
 # organisation 'vectors'.
-_FILE_SUFFIXES = (*SUFFIXES, ".ftz", ".json", ".pkl", ".pt")
+_OTHERS = (".gguf", ".pt", ".pth", ".pkl", ".h5", ".hdf5", ".json", ".magnitude", ".ftz", ".md")
+_FILE_SUFFIXES = (*SUFFIXES, *_OTHERS, ".py")
 
 # A file of classic vectors, and not one of those that only have such a suffix.
 _VECTORS = re.compile(
