@@ -143,6 +143,13 @@ def _open_native(
     return TableSource(table, label, metadata.get("name") or path.stem)
 
 
+def _encoded(word: str) -> bytes:
+    try:
+        return word.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"the word {word!r} cannot be written in UTF-8.") from None
+
+
 def write_native(path: str | Path, task: Writing) -> None:
     """Write blocks of words and vectors to a native file, in bounded memory.
 
@@ -156,7 +163,7 @@ def write_native(path: str | Path, task: Writing) -> None:
         file.seek(_HEADER_BYTES)
         for words, vectors in task.shown(path):
             n_words += len(words)
-            _, new = number(index, map(str.encode, words))
+            _, new = number(index, map(_encoded, words))
             words, vectors = [words[row] for row in new], vectors[new]
             if dtype == np.int8:
                 vectors, factors = _quantized(cast_finite(words, vectors, np.float32))
