@@ -18,6 +18,8 @@ from wefe.models.formats._source import naming_errors
 
 # As the format's own library limits it: a header beyond that is damage or an attack.
 MAX_HEADER_BYTES = 100_000_000
+# numpy 1 has no more dimensions, and no array of more bytes.
+_MAX_DIMENSIONS, _MAX_BYTES = 32, 2**60
 
 # What numpy calls the types that are read; bfloat16, which it lacks, comes as raw integers.
 DTYPES = {"BF16": "<u2"} | {
@@ -57,7 +59,7 @@ def read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[s
         if length > MAX_HEADER_BYTES:
             raise ValueError(f"header of {length:,} bytes, at most {MAX_HEADER_BYTES:,}")
         text = file.read(8, length).decode("utf-8")
-        header = json.loads(text)
+        header = json.loads(text, object_pairs_hook=_without_repetition)
         metadata = {key: str(value) for key, value in header.pop("__metadata__", {}).items()}
         tensors = {name: _tensor(file, name, entry, 8 + length) for name, entry in header.items()}
     return tensors, metadata
@@ -87,13 +89,24 @@ def bfloat16_to_float32(array: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32
     return wide.view(np.float32)
 
 
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
+        raise ValueError("the same key occurs twice")
+    return entries
+
+
 def _tensor(file: OpenFile, name: str, entry: Any, start: int) -> Tensor:
     """Check one entry of the header; its offsets count from `start`."""
     dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
     n_bytes = end - begin
+    itemsize = np.dtype(DTYPES.get(dtype, "V0")).itemsize
+    # Where a 0 makes a tensor empty, numpy still multiplies the other lengths.
     if not (
         all(type(size) is int and size >= 0 for size in [*shape, begin, n_bytes])
-        and (dtype not in DTYPES or math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize == n_bytes)
+        and len(shape) <= _MAX_DIMENSIONS
+        and math.prod(max(length, 1) for length in shape) * itemsize < _MAX_BYTES
+        and (dtype not in DTYPES or math.prod(shape) * itemsize == n_bytes)
         and end <= file.size - start
     ):
         raise ValueError(
