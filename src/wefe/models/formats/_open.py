@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wefe._checks import found, import_library, nearest
-from wefe.models._tables import RowVectors, table_of
+from wefe.models._tables import ArrayVectors, RowVectors, table_of
 from wefe.models.formats import _hub, _registry
 from wefe.models.formats._arrays import class_names, gensim_source, gensim_table
 from wefe.models.formats._frames import open_dict, open_frame
@@ -122,7 +122,6 @@ def flair_to_gensim(flair_embedding: Any) -> Any:
 
     Examples
     --------
-    >>> from wefe.models import ArrayVectors
     >>> class OldFlairEmbedding:
     ...     precomputed_word_embeddings = ArrayVectors(["she"], [[1.0]])
     >>> flair_to_gensim(OldFlairEmbedding())["she"]
