@@ -132,6 +132,17 @@ def test_analogy_files_are_understood(write):
     assert without_sections.items == (("boy", "girl", "he", "she", ""),)
 
 
+def test_words_of_analogies_may_contain_commas(write):
+    path = write(": capitals\nWashington,D.C.\tUSA Paris France\n", "analogies.txt")
+    (item,) = load_benchmark(path).items
+    assert item == ("Washington,D.C.", "USA", "Paris", "France", "capitals")
+
+
+def test_words_without_a_category_are_ignored(write):
+    path = write("word,category\ncat,\ndog,animal\n", "animals.csv")
+    assert load_benchmark(path).items == (("dog", "animal"),)
+
+
 def test_columns_in_quotes_are_understood(write):
     text = '"Word 1","Word 2",Mean\n"New York, NY", "the ""Big"" one",9.5\ncup,mug,"8"\n'
     benchmark = load_benchmark(write(text))

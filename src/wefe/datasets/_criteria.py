@@ -84,11 +84,12 @@ class Criterion:
             raise ValueError(f"class_names must be different names; got {names}.")
         equalize = _tuples("equalize_sets", self.equalize_sets or definitional)
         specific = chain(_words("specific_words", self.specific_words), *definitional, *equalize)
-        check_known("stereotyped_words", self.stereotyped_words, names)
+        given = self.stereotyped_words or {}
+        check_known("stereotyped_words", given, names)
         stereotyped = {
-            name: check_word_set(f"stereotyped_words[{name!r}]", self.stereotyped_words[name])
+            name: check_word_set(f"stereotyped_words[{name!r}]", given[name])
             for name in names
-            if name in self.stereotyped_words
+            if name in given
         }
         # The dataclass is frozen.
         vars(self).update(

@@ -193,8 +193,8 @@ def load_benchmark(source: str | os.PathLike[str]) -> Benchmark:
         - any kind: comma-separated values with the header 'word1,word2,similarity',
           'word1,word2,word3,target,type', 'word,category' or 'category,words,outliers'.
 
-        Columns are separated by tabs, otherwise commas, otherwise spaces. Between tabs or commas
-        they may be in double quotes.
+        Columns are separated by tabs, otherwise commas, otherwise spaces; those of analogies
+        without a header by tabs or spaces. Between tabs or commas they may be in double quotes.
 
     Returns
     -------
@@ -287,6 +287,7 @@ def _parsed(path: Path) -> tuple[Kind, _Items]:
         raise ValueError(f"{path.name} contains no items: every line is empty or starts with '#'.")
     header = _columns(lines[0][1])
     kind = next((each for each, names in _COLUMNS.items() if {*names} <= {*header}), None)
+    has_header = kind is not None
     if kind is not None:
         del lines[0]
         expected = f"a line with {', '.join(_COLUMNS[kind])}"
@@ -301,8 +302,10 @@ def _parsed(path: Path) -> tuple[Kind, _Items]:
         if kind == "analogy" and line.startswith(":"):
             section = line[1:].strip()
             continue
+        # Words of analogies without a header may contain commas.
+        columns = line.split() if kind == "analogy" and not has_header else _columns(line)
         try:
-            row = {"type": section} | dict(zip(header, _columns(line), strict=True))
+            row = {"type": section} | dict(zip(header, columns, strict=True))
             items += _items_of([row[name] for name in _COLUMNS[kind]], kind)
         except (ValueError, SyntaxError, TypeError):
             raise _wrong(path, at, line, f"is not {expected}") from None
@@ -335,7 +338,7 @@ def _is_heading(text: str) -> bool:
 
 
 def _items_of(columns: list[str], kind: Kind) -> _Items:
-    if not all(columns[:-1]):
+    if not all(columns if kind == "categorisation" else columns[:-1]):
         return []
     if kind == "outlier":
         outliers, words = map(ast.literal_eval, columns[:2])

@@ -107,6 +107,12 @@ def test_other_arrays_are_refused(write, array):
         open_npy(write(npy(array), "m.npy"), Reading(vocabulary=WORDS))
 
 
+def test_headers_of_the_second_version_are_read(tmp_path):
+    with (tmp_path / "m.npy").open("wb") as file:
+        np.lib.format.write_array(file, VECTORS, version=(2, 0))
+    check(open_npy(tmp_path / "m.npy", Reading(vocabulary=WORDS)))
+
+
 def test_a_matrix_that_promises_more_than_there_is_is_refused(matrix, write):
     write(matrix.read_bytes()[:-1], "m.npy")
     with pytest.raises(ValueError, match=r"m\.npy.* takes 72 bytes, found 71"):

@@ -94,9 +94,11 @@ def _read_header(
     # numpy makes room for as many bytes as a header says that it has.
     head = io.BytesIO(first_bytes)
     with naming_errors(label, "array of numpy's"):
-        np.lib.format.read_magic(head)
-        # Of another version are only headers that are longer.
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(head)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[np.lib.format.read_magic(head)]
+        shape, fortran, dtype = read(head)
         promised, there = math.prod(shape) * dtype.itemsize, size - head.tell()
         if not dtype.hasobject and (min(shape, default=0) < 0 or promised != there):
             raise ValueError(f"shape {shape} of {dtype} takes {promised:,} bytes, found {there:,}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wefe._checks import found, import_library, nearest
-from wefe.models._tables import ArrayVectors, RowVectors, table_of
+from wefe.models._tables import RowVectors, table_of
 from wefe.models.formats import _hub, _registry
 from wefe.models.formats._arrays import class_names, gensim_source, gensim_table
 from wefe.models.formats._frames import open_dict, open_frame
@@ -103,7 +103,9 @@ def _open_spacy(source: Any, label: str) -> TableSource:
         )
     index = dict(zip(rows, range(len(rows)), strict=True))
     places = np.array(list(rows.values()), dtype=np.intp)
-    table = RowVectors(index, np.asarray(vectors.data), places=places)
+    # On a GPU it is an array of cupy.
+    data = np.asarray(getattr(vectors.data, "get", lambda: vectors.data)())
+    table = RowVectors(index, data, places=places)
     return TableSource(table, label, vectors.name or _UNNAMED)
 
 
