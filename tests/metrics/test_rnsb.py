@@ -273,13 +273,17 @@ def test_a_single_random_holdout_is_warned_about(sentiment, run):
 
 
 @pytest.mark.parametrize(
-    "attributes", [("home kids", "boss job tree"), ("home", "boss job tree they folk nurse")]
+    ("attributes", "found"),
+    [
+        (("home kids", "boss job tree"), "found 2 in the smaller set and 5 in all"),
+        (("home", "boss job tree they folk nurse"), "found 1 in the smaller set and 7 in all"),
+    ],
 )
-def test_too_few_words_for_a_holdout_are_nan_with_the_way_out(attributes, toy):
+def test_too_few_words_for_a_holdout_are_nan_with_the_way_out(attributes, found, toy):
     """No error: a model that lost a few words must not stop a run over many models."""
     result = toy(RNSB, [T1, T2], attributes)
     assert math.isnan(result["rnsb"])
-    assert result.nan_reason.endswith("6 in all; use holdout=False")
+    assert result.nan_reason.endswith(f"{found}. Use holdout=False.")
     assert toy(RNSB, [T1, T2], attributes, holdout=False)["rnsb"] >= 0
     assert toy(RNSB, [T1, T2], ("home kids", "boss job tree they"))["rnsb"] >= 0
 

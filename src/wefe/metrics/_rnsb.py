@@ -323,14 +323,14 @@ def _trained(y: Vectors, seed: int) -> npt.NDArray[Any]:
     """Return the words to train on; the others are held out."""
     from sklearn.model_selection import train_test_split
 
-    words = np.arange(len(y))
-    try:
-        split = train_test_split(words, test_size=_TEST_SHARE, stratify=y, random_state=seed)
-    except ValueError:
-        # 20 % of 6 words, rounded up, is one of each set.
+    words, smallest = np.arange(len(y)), int(min((y > 0).sum(), (y < 0).sum()))
+    # 20 % of 6 words, rounded up, is one of each set.
+    if smallest < 2 or len(y) < 6:
         raise UnanswerableError(
-            "a hold-out needs 2 words of each attribute set and 6 in all; use holdout=False"
-        ) from None
+            "the hold-out needs at least 2 words per attribute set and 6 in all; found "
+            f"{smallest} in the smaller set and {len(y)} in all. Use holdout=False."
+        )
+    split = train_test_split(words, test_size=_TEST_SHARE, stratify=y, random_state=seed)
     return np.asarray(split[0])
 
 
