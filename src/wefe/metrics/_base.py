@@ -132,7 +132,6 @@ class BaseMetric(PermutationTested):
     if_unpaired: ClassVar[Mapping[str, Any] | None] = None
     question: ClassVar[str] = ""
     meaning: ClassVar[str] = "a metric of a user"
-    _why_undefined: ClassVar[str] = "the score is undefined for these vectors"
     audit_findings: ClassVar[Any] = SCORES_OF_MEANS | {"common-lean"}
 
     #: Set during a call, if `needs_vocabulary` is True.
@@ -227,7 +226,7 @@ class BaseMetric(PermutationTested):
         measured = metric._tested(nothing if reason else metric._measure(*sides), *sides)
         reason = measured.nan_reason
         if reason is None and math.isnan(measured.values["result"]):
-            reason = self._why_undefined
+            reason = metric._why_undefined(*sides)
         return MetricResult(
             {"query_name": query.query_name, **measured.values},
             embedded,
@@ -420,6 +419,9 @@ class BaseMetric(PermutationTested):
         values = {name: copy.copy(value) for name, value in nan_values.items()}
         values = {"result": score, **values, next(iter(values)): score, **more}
         return Measurement(values, reason, details or {}, warnings)
+
+    def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
+        return f"{self.metric_short_name} is undefined for these vectors"
 
     def _check_input(self, query: Query, model: WordEmbeddingModel) -> None:
         check_model(model)

@@ -141,7 +141,6 @@ class RNSB(BaseMetric):
         "negative_sentiment_distribution": {},
     }
     subset_params = {"holdout": False}  # noqa: RUF012
-    _why_undefined = "the classifier gives every target word a probability of 0"
 
     estimator: Any = None
     estimator_params: Mapping[str, Any] | None = None
@@ -200,6 +199,9 @@ class RNSB(BaseMetric):
             negative_sentiment_probabilities=dict(zip(forms, mean.tolist(), strict=True)),
             negative_sentiment_distribution=dict(zip(forms, shares.tolist(), strict=True)),
         )
+
+    def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
+        return "the classifier gives every target word a probability of 0"
 
     def _train(self, x: Vectors, y: Vectors, vectors: Vectors) -> _Iterations:
         """Return probabilities of being negative, predicted classes, and held-out words."""

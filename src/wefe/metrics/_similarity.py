@@ -199,10 +199,6 @@ class ECT(BaseMetric):
     )
     null_exchange = "targets"
     audit_findings = frozenset({"shared-lean"})
-    _why_undefined = (
-        "a rank correlation needs two or more attribute words, not all of them equally similar to "
-        "a target set, and means of target sets that are not zero"
-    )
     value_range = (-1.0, 1.0)
     no_bias_value = 1.0
     scores_many_models = True
@@ -214,6 +210,14 @@ class ECT(BaseMetric):
         x, y = (mean_cosines(part, words) for part in targets)
         # Words of one direction have equal similarities but for rounding: they tie.
         return spearman(x, y, words.weights, ZERO_LENGTH)
+
+    def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
+        (words,) = attributes
+        if len(words) < 2:
+            return (
+                f"a rank correlation needs two or more attribute words; {words.name!r} has one left"
+            )
+        return "all attribute words are equally similar to a target set, or its mean is zero"
 
 
 def _directions(groups: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
