@@ -41,6 +41,7 @@ CALLS = [
     (f"{MEASURE} --layer 2", "--layer is for --encoder"),
     ("measure --encoder e --queries weat --trust-pickle", "--trust-pickle is for --model"),
     ("convert m.kv m.safetensors", "--trust-pickle opens it"),
+    ("check study.toml --max 0.3", "--max 0.3: expected METRIC=VALUE"),
     ("check study.toml --max-increase 10%", "--max-increase needs a baseline"),
     ("check study.toml --max-gap 0.1", "--max-gap are for audits of rankings"),
     (DEBIAS, "--model FILE or --encoder FOLDER"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wefe._wordset import Ones, WordSet
+from wefe._wordset import Ones, Weights, WordSet
 from wefe.metrics import association
 from wefe.metrics._geometry import average_ranks, pearson, spearman
 from wefe.metrics._permutation import deletion_groups, jackknife_error
@@ -42,6 +42,12 @@ def test_correlation_with_nan_is_nan():
     x, y = np.array([[1.0, 3, 2]]), np.array([[1.0, np.nan, 3]])
     assert spearman(x, x, Ones(3)) == [1.0]
     assert np.isnan([spearman(x, y, Ones(3)), spearman(y, x, Ones(3))]).all()
+
+
+def test_resamples_without_rank_correlation_are_exactly_zero():
+    # Intervals count the resamples on either side of the score.
+    x, y = np.array([[4.0, 1, 3, 0, 2]]), np.array([[2.0, 0, 3, 4, 1]])
+    assert spearman(x, y, Weights([[1.0, 2, 3, 2, 3]])) == [0.0]
 
 
 def test_words_are_left_out_one_by_one_up_to_twenty():

@@ -116,7 +116,7 @@ def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
     pairs = [text.rpartition("=") for text in texts]
     with suppress(ValueError):
         limits = {metric.strip(): float(value) for metric, _, value in pairs}
-        if len(limits) == len(texts):
+        if all(limits) and len(limits) == len(texts):
             return limits
     raise ValueError(
         f"--max {', '.join(texts)}: expected METRIC=VALUE, for example weat-es=0.5. Give each "

@@ -167,11 +167,12 @@ def spearman(x: Vectors, y: Vectors, weights: Weights, tolerance: float = 0.0) -
         w = weights.matrix(block)
         used = w.any(axis=0)
         w = w[:, used]
-        totals, roots = w.sum(axis=1, keepdims=True), np.sqrt(w)
+        totals = w.sum(axis=1, keepdims=True)
         parts = ((each[block] if len(each) > 1 else each)[:, used] for each in (x, y))
-        one, other = (roots * (_doubled_ranks(part, w, tolerance) - totals) for part in parts)
-        squares = row_products(one, one) * row_products(other, other)
+        one, other = (_doubled_ranks(part, w, tolerance) - totals for part in parts)
+        weighted = w * one
+        squares = row_products(weighted, one) * row_products(w * other, other)
         with np.errstate(invalid="ignore", divide="ignore"):
-            scores.append(row_products(one, other) / np.sqrt(squares))
+            scores.append(row_products(weighted, other) / np.sqrt(squares))
     undefined = np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
     return np.where(undefined, np.nan, np.clip(np.concatenate(scores), -1.0, 1.0))
