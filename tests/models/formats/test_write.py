@@ -144,10 +144,11 @@ def test_without_header_the_first_words_must_not_mislead_readers(tmp_path, word)
     check_loaded(tmp_path / "m.vec", words)
 
 
-def test_text_may_have_words_with_spaces_and_binary_with_tabs(tmp_path):
+def test_text_may_have_words_with_spaces_and_binary_with_tabs(tmp_path, caplog):
     words = ["New York", "she", "a  b", "he", "x"]
     model_of(words).save(tmp_path / "m.txt")
     check_loaded(tmp_path / "m.txt", words)
+    assert "2 words" in caplog.text
     words = ["a\tb", "a\t5", "x\n", "\tq", "a\r"]
     model_of(words).save(tmp_path / "m.bin")
     check_loaded(tmp_path / "m.bin", words)

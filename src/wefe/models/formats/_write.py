@@ -92,7 +92,7 @@ def _binary_records(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
 
 def write_plain(path: str | os.PathLike[str], task: Writing) -> None:
     """Write a header 'n_words dim', unless it is GloVe's format, then each word and its numbers."""
-    is_binary, n_done = task.format == "word2vec-binary", 0
+    is_binary, n_done, n_spaced = task.format == "word2vec-binary", 0, 0
     if is_binary and np.dtype(task.dtype).itemsize > 4:
         logger.warning("numbers are rounded to float32, the only type in %s", path)
     # For float32 the files are identical to gensim's.
@@ -106,7 +106,15 @@ def write_plain(path: str | os.PathLike[str], task: Writing) -> None:
                 _check_word(word, task.format, place)
             cast_finite(words, vectors, np.float32)
             file.writelines(encode(words, vectors))
+            n_spaced += sum(" " in word for word in words)
             n_done += len(words)
+    if n_spaced:
+        logger.warning(
+            "%d words in %s contain spaces: wefe reads them, gensim and others cannot. "
+            "word2vec binary cannot hold them either; gensim's own format can.",
+            n_spaced,
+            path,
+        )
 
 
 def write_gensim(path: str | os.PathLike[str], task: Writing) -> None:
