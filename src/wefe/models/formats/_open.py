@@ -124,6 +124,7 @@ def flair_to_gensim(flair_embedding: Any) -> Any:
 
     Examples
     --------
+    >>> from wefe.models import ArrayVectors
     >>> class OldFlairEmbedding:
     ...     precomputed_word_embeddings = ArrayVectors(["she"], [[1.0]])
     >>> flair_to_gensim(OldFlairEmbedding())["she"]
