@@ -62,6 +62,13 @@ def test_a_study_in_any_state_has_a_report(scores, said):
     assert said in text
 
 
+def test_a_study_without_scores_but_with_those_of_others_has_a_report():
+    external = [{"name": "WEB", "best": "higher", "scores": {"a": 1.0, "b": 3.0, "c": 2.0}}]
+    lost = {"G": {"q": dict.fromkeys("abc", "lost")}}
+    text = to_html(results_of({"WEAT": lost, "ECT": lost}, {"external": external}))
+    assert "6 of 6 scores have no value" in text
+
+
 def test_a_silhouette_without_a_value_is_listed_with_its_reason():
     attributes = {"c": ["art", "dance"], "d": ["math", "physics"]}
     lost = {"targets": {"a": ["she", "he"], "b": ["qxqx", "qyqy"]}, "attributes": attributes}

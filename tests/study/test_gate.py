@@ -133,6 +133,12 @@ def test_an_increase_is_relative_or_absolute(before, after, most, passed):
     assert passed or "the baseline has" in report.messages()[0]
 
 
+def test_of_scores_that_are_missing_the_first_of_the_study_is_named():
+    lost = {"RND": {"s": {"z": {"m": "lost z"}, "a": {"m": "lost a"}}}}
+    (message,) = check(results_of(lost), max_increase="10%", baseline=rnd(0.5)).messages()[:1]
+    assert "lost z" in message
+
+
 def test_value_and_limit_are_told_apart():
     (row,) = check(rnd(0.550002), max_increase="10%", baseline=rnd(0.5)).table.to_dict("records")
     assert (row["baseline"], row["most"]) == (0.5, pytest.approx(0.55))

@@ -246,7 +246,7 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
 def _correlations(summary: Mapping[str, Any]) -> Iterator[Figure]:
     for position, part in enumerate(summary["correlations"]):
         names = part["columns"]
-        if part["n_models"] > 2 and len(names) > 1:
+        if part["n_models"] > 2 and part["pairs"]:
             table = pd.DataFrame(part["values"], names, names, dtype=float)
             yield drawn(f"correlations-{position}", plot_ranking_correlations(table), part)
 

@@ -179,7 +179,9 @@ def check(
         increase = _parse_increase(max_increase)
         # What the baseline could not measure is not there.
         before = measured(baseline).dropna(subset="bias")[[*_PLACE, "bias", "identity"]]
-        both = now.assign(is_nan=is_nan).merge(before, "outer", _PLACE, suffixes=("", "_before"))
+        # In the order of the study, in which an outer merge does not leave them.
+        now = now.assign(is_nan=is_nan, at=range(len(now)))
+        both = now.merge(before, "outer", _PLACE, suffixes=("", "_before")).sort_values("at")
         both = both.fillna({"nan_reason": "it is no longer in the study"})
         is_new = both["bias_before"].isna() & both["bias"].notna() & allow_new
         is_gone = both["identity"].isna() & allow_gone
