@@ -30,7 +30,7 @@ def reader(request):
 @pytest.mark.parametrize("size", [None, 2, 33])
 def test_good_files_are_read_as_the_reference_reads_them(tmp_path, monkeypatch, reader, size):
     sizes = [(_text, "_PARSE_BYTES"), (_word2vec, "READ_BYTES")]
-    sizes += [(_frames, "CHUNK_ROWS"), (_tables, "CHUNK_ROWS"), (_word2vec, "CHUNK_ROWS")]
+    sizes += [(_frames, "CHUNK_ROWS"), (_tables, "CHUNK_ROWS"), (_word2vec, "_BATCH_NGRAMS")]
     for module, name in sizes if size else ():
         monkeypatch.setattr(module, name, size)
     for files in good_files(reader):

@@ -96,7 +96,7 @@ def test_vectors_are_those_of_gensim_but_where_fasttext_says_otherwise(of_gensim
     np.testing.assert_array_equal(ours["</s>"], theirs.vectors_vocab[row])
     # In any order and pieces.
     whole = ours.rows(range(len(ours)))
-    monkeypatch.setattr(_word2vec, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(_word2vec, "_BATCH_NGRAMS", 20)
     np.testing.assert_array_equal(ours.rows([3, 0, 3, 2, 1]), whole[[3, 0, 3, 2, 1]])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from wefe._checks import progress_bar
 from wefe.models._file_array import FileArray, OpenFile
-from wefe.models._tables import StoredVectors, chunks
-from wefe.models._types import CHUNK_ROWS, Block, FloatArray
+from wefe.models._tables import StoredVectors
+from wefe.models._types import Block, FloatArray
 from wefe.models.formats._registry import parse_header
 from wefe.models.formats._source import (
     MAX_RECORD_BYTES,
@@ -142,6 +143,8 @@ _SUPERVISED = 3
 _END_OF_SENTENCE = b"</s>"
 # Bounds what an n-gram may take: the default is 6 letters.
 _MAX_NGRAM = 64
+# Bounds the memory while vectors are made: so many n-grams at once.
+_BATCH_NGRAMS = 1 << 20
 
 _Ints = npt.NDArray[np.intp]
 
@@ -206,13 +209,15 @@ class FastTextVectors(StoredVectors):
 
     def _make(self, rows: _Ints) -> FloatArray:
         vectors = np.empty((len(rows), self.vector_size), dtype=np.float32)
-        for part in chunks(len(rows), CHUNK_ROWS):
-            starts, ends = self._bounds[rows[part]] + 10, self._bounds[rows[part] + 1]
-            words = [self._text[start:end] for start, end in zip(starts, ends, strict=True)]
-            ngrams, counts = self._ngrams(words)
+        starts, ends = (self._bounds[rows] + 10).tolist(), self._bounds[rows + 1].tolist()
+        words = [self._text[start:end] for start, end in zip(starts, ends, strict=True)]
+        n_ngrams = np.cumsum([len(word) + 2 for word in words], dtype=np.intp) * max(self._max_n, 1)
+        cuts = np.flatnonzero(np.diff(n_ngrams // _BATCH_NGRAMS)) + 1
+        for i, j in pairwise(sorted({0, *cuts.tolist(), len(rows)})):
+            ngrams, counts = self._ngrams(words[i:j])
             # Each word's own row comes before its n-grams.
-            parts = np.insert(ngrams, np.cumsum(counts) - counts, rows[part])
-            vectors[part] = self._means(parts, counts + 1)
+            parts = np.insert(ngrams, np.cumsum(counts) - counts, rows[i:j])
+            vectors[i:j] = self._means(parts, counts + 1)
         return vectors
 
     def _ngrams(self, words: Sequence[bytes]) -> tuple[_Ints, _Ints]:
