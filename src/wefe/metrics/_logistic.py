@@ -146,12 +146,11 @@ def _newton(
             break
         residuals = weights * shares
         curvature = residuals * (1 - shares)
-        step, change = _newton_step(single, factor, gradient, curvature)
-        step, length = step.astype(x.dtype), np.ones((len(step), 1), x.dtype)
+        step = _newton_step(single, factor, gradient, curvature)
         largest = longest * np.linalg.norm(step, axis=1, keepdims=True)
-        if x is not single and not is_precise(curvature * largest):
-            change = step @ x.T
-        far = np.flatnonzero(np.abs(change * (weights > 0)).max(axis=1, initial=0) > _SURE_CHANGE)
+        change = step @ (single if is_precise(curvature * largest) else x).T
+        length = np.ones((len(step), 1), x.dtype)
+        far = np.flatnonzero(np.abs(change).max(axis=1, initial=0) > _SURE_CHANGE)
         for _ in range(_MAX_HALVINGS):
             # A step is too long if the function rises at its end.
             ahead = weights[far] * _shares(margins[far] - length[far] * change[far])
@@ -176,16 +175,14 @@ def _shares(margins: Numbers) -> Numbers:
     return np.asarray(0.5 - 0.5 * np.tanh(0.5 * margins))
 
 
-def _newton_step(
-    x: Numbers, factor: Numbers, gradient: Numbers, curvature: Numbers
-) -> tuple[Numbers, Numbers]:
-    """Solve (1 + x' curvature x) step = gradient in each case; return step and step @ x'.
+def _newton_step(x: Numbers, factor: Numbers, gradient: Numbers, curvature: Numbers) -> Numbers:
+    """Solve (1 + x' curvature x) step = gradient in each case.
 
     Single precision will do: the next gradient makes up for errors.
     """
     remaining: Numbers = gradient.astype(np.float32)
     curvature = curvature.astype(np.float32)
-    step, change = np.zeros_like(remaining), np.zeros_like(curvature)
+    step = np.zeros_like(remaining)
     direction = remaining @ factor @ factor.T
     squares = row_products(remaining, direction)
     lengths = np.linalg.norm(gradient, axis=1)
@@ -201,16 +198,14 @@ def _newton_step(
             active, enough, curvature, remaining, direction, squares = (
                 each[running] for each in state
             )
-        along = direction @ x.T
-        product = direction + (along * curvature) @ x
+        product = direction + (direction @ x.T * curvature) @ x
         length = (squares / row_products(direction, product))[:, None]
         step[active] += length * direction
-        change[active] += length * along
         remaining = remaining - length * product
         preconditioned = remaining @ factor @ factor.T
         previous, squares = squares, row_products(remaining, preconditioned)
         direction = preconditioned + (squares / previous)[:, None] * direction
-    return step, change
+    return step
 
 
 @functools.cache
