@@ -297,6 +297,10 @@ class WordSet:
         return WordSet(self.name, words, self.vectors[chosen], (), tuple(range(len(chosen))))
 
 
+#: The target sets, or the attribute sets.
+WordSets: TypeAlias = Sequence[WordSet]
+
+
 def word_sets(**arrays: npt.ArrayLike) -> list[WordSet]:
     """Turn arrays of vectors into word sets; all must have the same dimension."""
     sets = [WordSet(name, (), as_vectors(name, values)) for name, values in arrays.items()]
@@ -319,7 +323,7 @@ def n_cases_of(sets: Iterable[WordSet]) -> int:
     return max(part.weights.n_cases for part in sets)
 
 
-def each_case(sets: Sequence[WordSet]) -> Iterator[list[WordSet]]:
+def each_case(sets: WordSets) -> Iterator[list[WordSet]]:
     """Yield the sets of each case, with words repeated as often as they count."""
     for case in range(n_cases_of(sets)):
         yield [part._take(part.weights.rows(case)) for part in sets]

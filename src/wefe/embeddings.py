@@ -23,7 +23,7 @@ from wefe._checks import (
     listed,
     logger,
 )
-from wefe._wordset import WordSet
+from wefe._wordset import WordSet, WordSets
 from wefe.models._tables import UnreadWordError
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
@@ -473,9 +473,7 @@ def _numbered(forms: Iterable[str]) -> dict[str, int]:
     return {form: row for row, form in enumerate(dict.fromkeys(forms))}
 
 
-def _why_undefined(
-    model: WordEmbeddingModel, incomplete: Sequence[WordSet], threshold: float
-) -> str | None:
+def _why_undefined(model: WordEmbeddingModel, incomplete: WordSets, threshold: float) -> str | None:
     """Explain which sets lost too many words, and how to find more of them."""
     few = [part for part in incomplete if not part or part.lost_share > threshold]
     reasons = [

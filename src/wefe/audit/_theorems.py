@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from wefe._wordset import WordSet
+from wefe._wordset import WordSets
 from wefe.audit._warnings import read_texts
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Measurement
@@ -45,7 +45,7 @@ class IndividualBias(BaseMetric):
     value_range = (-2.0, 2.0)
     nan_values = {"individual_bias": math.nan}  # noqa: RUF012
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         (words,), (a, b) = targets, attributes
         if len(words) != 1:
             raise ValueError(

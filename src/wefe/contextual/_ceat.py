@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import as_seed, check_array, found
-from wefe._wordset import Vectors, WordSet
+from wefe._wordset import Vectors, WordSets
 from wefe.contextual._contexts import contexts_in, generator_of_word
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
@@ -166,7 +166,7 @@ class CEAT(BaseMetric):
     variance: Variance = "published"
     random_state: RandomState = 0
 
-    def _tested(self, measured: Measurement, *sides: Sequence[WordSet]) -> Measurement:  # noqa: ARG002
+    def _tested(self, measured: Measurement, *sides: WordSets) -> Measurement:  # noqa: ARG002
         return measured  # it has the p-value of its random-effects model
 
     def _report_params(self, own: Mapping[str, Any], **test: Any) -> dict[str, Any]:  # noqa: ARG002
@@ -192,7 +192,7 @@ class CEAT(BaseMetric):
         bound = largest_effect_size(*sizes, ddof=1) if sizes else math.inf
         return Scale("CEAT", (-bound, bound), 0.0)
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         words = [part.words for part in (*targets, *attributes)]
         contexts = {word: self._contexts[word] for part in words for word in part}
         vectors = self._unit.of(list(itertools.chain(*contexts.values())))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from wefe._wordset import Vectors, WordSet
+from wefe._wordset import Vectors, WordSets
 from wefe.contextual._contexts import Templates, fill_template, templates_of_sets
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
@@ -97,7 +97,7 @@ class SEAT(BaseMetric):
             bound = largest_effect_size(x, y, ddof=self.ddof)
         return Scale("SEAT-ES", (-bound, bound), 0.0)
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         parts = (*targets, *attributes)
         s_x, s_y = self._associations(parts)
         effect = float(effect_size_of(s_x.reshape(1, -1), s_y.reshape(1, -1), self.ddof)[0])
@@ -115,7 +115,7 @@ class SEAT(BaseMetric):
         values = {"seat": float(s_x.sum() - s_y.sum()), "effect_size": effect, "p_value": math.nan}
         return Measurement({"result": effect, **values}, reason, details)
 
-    def _associations(self, sets: Sequence[WordSet]) -> list[Vectors]:
+    def _associations(self, sets: WordSets) -> list[Vectors]:
         """Return the associations of the sentences of both target sets: (n_words, n_templates)."""
         # Sets in turn: targets first, as the templates have them.
         contexts = [
@@ -130,9 +130,7 @@ class SEAT(BaseMetric):
             (own @ axis).reshape(len(part), -1) for own, part in zip((x, y), sets, strict=False)
         ]
 
-    def _sums(
-        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
-    ) -> tuple[Vectors, Vectors]:
+    def _sums(self, targets: WordSets, attributes: WordSets) -> tuple[Vectors, Vectors]:
         of_sentences = self._associations((*targets, *attributes))
         deviation = np.concatenate([each.ravel() for each in of_sentences]).std(ddof=self.ddof)
         x, y = (

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import logger, nearest
-from wefe._wordset import Vectors, WordSet, each_case, lists_of_word_sets, n_cases_of
+from wefe._wordset import Vectors, WordSet, WordSets, each_case, lists_of_word_sets, n_cases_of
 from wefe.embeddings import DEFAULT_THRESHOLD, EmbeddedQuery, Lookup, UnanswerableError, embed_query
 from wefe.metrics._declaration import Measurement, Scale, check_parameters, hints_of
 from wefe.metrics._exchange import PermutationTested
@@ -382,7 +382,7 @@ class BaseMetric(PermutationTested):
             vars(self).update(model=model, lookup=lookup)
         return model
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         """Return one score for each case of the weights, NaN where it is undefined."""
         sets, n_targets = (*targets, *attributes), len(targets)
         scores = np.full(n_cases_of(sets), math.nan)
@@ -391,13 +391,11 @@ class BaseMetric(PermutationTested):
             scores[case] = measured.values["result"]
         return scores
 
-    def _compute(
-        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
-    ) -> float | Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> float | Measurement:
         """Return the result of word sets without weights."""
         return self._measured(float(self._scores(targets, attributes)[0]))
 
-    def _measure(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _measure(self, targets: WordSets, attributes: WordSets) -> Measurement:
         """Return what `_compute` returns, or the reason for none that it raises."""
         try:
             measured = self._compute(targets, attributes)
@@ -420,7 +418,7 @@ class BaseMetric(PermutationTested):
         values = {"result": score, **values, next(iter(values)): score, **more}
         return Measurement(values, reason, details or {}, warnings)
 
-    def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
+    def _why_undefined(self, targets: WordSets, attributes: WordSets) -> str:
         return f"{self.metric_short_name} is undefined for these vectors"
 
     def _check_input(self, query: Query, model: WordEmbeddingModel) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_word_set
-from wefe._wordset import Vectors, WordSet
+from wefe._wordset import Vectors, WordSet, WordSets
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Count, Measurement
@@ -89,12 +89,12 @@ class EQT(BaseMetric):
         same = "both directions are asked, so exchanging the words of a pair changes nothing"
         return same if self.both_directions else ""
 
-    def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _pair_values(self, targets: WordSets, attributes: WordSets) -> Vectors:
         # A question without a direction is a miss: NaN is not below k.
         sides = (self._asked(each, attributes[0])[0] for each in (targets, targets[::-1]))
         return np.stack([(n_nearer < self.k).mean(axis=0) for n_nearer in sides], axis=1)
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         (words,), pairs = attributes, targets[0]  # pairs stay together: both sets count alike
         n_nearer, _, members = self._asked(targets, words)
         if np.isnan(n_nearer).any():
@@ -109,7 +109,7 @@ class EQT(BaseMetric):
             shares.append(np.average(by_pair, axis=1, weights=row))
         return words.mean(np.array(shares))
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         (words,), pairs = attributes, tuples_of(targets)
         if self.both_directions:
             pairs += [(f, m) for m, f in pairs]
@@ -131,7 +131,7 @@ class EQT(BaseMetric):
         return self._measured(float(hits.mean()), details)
 
     def _asked(
-        self, targets: Sequence[WordSet], words: WordSet
+        self, targets: WordSets, words: WordSet
     ) -> tuple[Vectors, npt.NDArray[np.object_], dict[str, npt.NDArray[np.bool_]]]:
         """Return what is nearer than accepted answers, for each question: (n_words, n_questions).
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import as_seed, check_choice, logger, progress_bar
-from wefe._wordset import Chosen, Vectors, WordSet
+from wefe._wordset import Chosen, Vectors, WordSet, WordSets
 from wefe.metrics._declaration import Count, Measurement, RandomState, Scale
 from wefe.metrics._permutation import (
     Alternative,
@@ -77,9 +77,7 @@ class PermutationTested:
     p_value_verbose: bool = False
     random_state: RandomState = None
 
-    def _tested(
-        self, measured: Measurement, targets: Sequence[WordSet], attributes: Sequence[WordSet]
-    ) -> Measurement:
+    def _tested(self, measured: Measurement, *sides: WordSets) -> Measurement:
         """Add the p-value if it is requested, or a warning that says why there is none."""
         if not self.calculate_p_value:
             return measured
@@ -90,7 +88,7 @@ class PermutationTested:
             warnings += (f"{self.metric_short_name} has no p-value: {why}",)
         elif not math.isnan(score):
             check_choice("null_exchange", self.null_exchange, get_args(Exchange))
-            test, is_missed = self._exchange_test(targets, attributes, score)
+            test, is_missed = self._exchange_test(score, *sides)
             details["permutation_test"], p_value = test, test.p_value
             warnings += (_MISSED,) * is_missed + self._not_as_asked(test)
             if self.p_value_verbose:
@@ -112,16 +110,14 @@ class PermutationTested:
             return (f"the exact p-value lies {between}; the upper bound is returned",)
         return ()
 
-    def _sums(
-        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
-    ) -> tuple[Vectors, Vectors] | None:
+    def _sums(self, targets: WordSets, attributes: WordSets) -> tuple[Vectors, Vectors] | None:
         """Return values of the words of both sets, so that splits can be counted, or None.
 
         In all splits, their sum over the first set is the score plus the same constant.
         """
         return None
 
-    def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _pair_values(self, targets: WordSets, attributes: WordSets) -> Vectors:
         """Return the values of pairs, (n_pairs, 2): as they are, and with their words exchanged."""
         raise TypeError(f"{type(self).__name__} must define _pair_values.")
 
@@ -135,16 +131,14 @@ class PermutationTested:
             return {}
         return {"calculate_p_value": True, "p_value_method": "exact", **test}
 
-    def _exchange_test(
-        self, targets: Sequence[WordSet], attributes: Sequence[WordSet], score: float
-    ) -> tuple[PermutationTest, bool]:
+    def _exchange_test(self, score: float, *sides: WordSets) -> tuple[PermutationTest, bool]:
         """Test a score, and tell whether the test misses a strong effect on the other side."""
         # Counted tests have the same null distribution in every call.
         counted = self.p_value_method != "approximate"
         seed = as_seed(0 if counted and self.random_state is None else self.random_state)
-        sums = self._sums(targets, attributes)
+        sums = self._sums(*sides)
         if self.null_exchange == "pairs":
-            values = self._pair_values(targets, attributes)
+            values = self._pair_values(*sides)
             half = (values[:, 0] - values[:, 1]) / 2
             signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_N_NULL, len(half)))
             null = values.mean() + signs @ half / len(half)
@@ -155,7 +149,7 @@ class PermutationTested:
             null = score + pooled[first].sum(axis=1) - sums[0].sum()
             run = partial(permutation_test, *sums, **self._how(seed))
         else:
-            run, null = self._of_sets(targets, attributes, score, seed)
+            run, null = self._of_sets(score, seed, *sides)
         side, scale = ALTERNATIVES[self.p_value_test_type], self.scale()
         if side == "two-sided" and scale.is_one_sided:
             # Extreme is what shows more bias.
@@ -175,17 +169,15 @@ class PermutationTested:
         how: dict[str, Any] = {"method": self.p_value_method, "random_state": seed}
         return how | {"n_iterations": self.p_value_iterations}
 
-    def _of_sets(
-        self, targets: Sequence[WordSet], attributes: Sequence[WordSet], score: float, seed: int
-    ) -> tuple[_Run, Vectors]:
-        exchanged = targets if self.null_exchange == "targets" else attributes
+    def _of_sets(self, score: float, seed: int, *sides: WordSets) -> tuple[_Run, Vectors]:
+        exchanged = sides[0 if self.null_exchange == "targets" else 1]
         sizes = tuple(len(part) for part in exchanged)
         # For pairs, the order within the sets counts, too.
         listed = self.p_value_method != "approximate" and not self.pairs_targets
         every = all_orders(sizes) if listed else None
         drawn = sum(sizes), self.p_value_iterations, seed
         orders = random_orders(*drawn) if every is None else every
-        scores = self._scores_of_splits(targets, attributes, orders)
+        scores = self._scores_of_splits(orders, *sides)
         if every is not None:
             # The first order is the observed one. A solver finds its score in this batch a little
             # apart from `score`, and it must count.
@@ -207,9 +199,7 @@ class PermutationTested:
 
         return run, scores
 
-    def _scores_of_splits(
-        self, targets: Sequence[WordSet], attributes: Sequence[WordSet], orders: Rows
-    ) -> Vectors:
+    def _scores_of_splits(self, orders: Rows, targets: WordSets, attributes: WordSets) -> Vectors:
         """Score splits, given as orders of the pooled words: shape (n_splits,)."""
         of_targets = self.null_exchange == "targets"
         exchanged = targets if of_targets else attributes

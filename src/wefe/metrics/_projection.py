@@ -16,6 +16,7 @@ from wefe._checks import check_bool, check_number, check_positive_int
 from wefe._wordset import (
     Vectors,
     WordSet,
+    WordSets,
     as_rows,
     each_case,
     lists_of_word_sets,
@@ -113,7 +114,7 @@ def bias_subspace(
     return BiasSubspace(directions, variances / variances.sum())
 
 
-def in_span(sets: Sequence[WordSet]) -> tuple[list[WordSet], Vectors]:
+def in_span(sets: WordSets) -> tuple[list[WordSet], Vectors]:
     """Return sets with unit vectors in coordinates of their span, and its basis in columns."""
     # Sets that are taken from one pool share its vectors.
     different = {id(part.unit): part.unit for part in sets}
@@ -239,7 +240,7 @@ class RIPA(BaseMetric):
         limit = 1.0 if lookup.get("normalize") else math.inf
         return Scale("RIPA", (-limit, limit), 0.0)
 
-    def _relations(self, pairs: Sequence[WordSet]) -> Vectors:
+    def _relations(self, pairs: WordSets) -> Vectors:
         """Unit relation vectors of unweighted sets: (n_pairs or 1, dim); NaN if there is none."""
         first, second = (part.vectors for part in pairs)
         # Up to rounding: normalisation makes parallel vectors identical but for that.
@@ -250,7 +251,7 @@ class RIPA(BaseMetric):
             return bias_subspace([first, second], normalize=False).directions
         return relations if self.relation == "pairs" else relations[:1]
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         (words,) = attributes
         if self.relation == "pca":
             mean = np.concatenate([self._relations(pairs) for pairs in each_case(targets)])
@@ -267,11 +268,11 @@ class RIPA(BaseMetric):
         turned = "exchanging the words of a pair leaves the principal component as it is"
         return turned if self.relation == "pca" else ""
 
-    def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _pair_values(self, targets: WordSets, attributes: WordSets) -> Vectors:
         by_pair = self._relations(targets) @ attributes[0].mean_vector()[0]
         return np.stack([by_pair, -by_pair], axis=1)
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         (words,), pairs = attributes, tuples_of(targets)
         relations = self._relations(targets)
         same = list(compress(pairs, np.broadcast_to(np.isnan(relations[:, 0]), len(pairs))))
@@ -333,7 +334,7 @@ class SubspaceMetric(BaseMetric):
         """Whether words at the same position form pairs, which principal directions need."""
         return self.direction == "pca"
 
-    def _subspace(self, targets: Sequence[WordSet]) -> dict[str, Any]:
+    def _subspace(self, targets: WordSets) -> dict[str, Any]:
         """Return details with the subspace of unweighted sets."""
         if self.pairs_targets:
             space = bias_subspace([part.vectors for part in targets], self.n_components)
@@ -346,7 +347,7 @@ class SubspaceMetric(BaseMetric):
             raise UnanswerableError("the target sets have the same mean, so there is no direction.")
         return {"subspace": BiasSubspace(unit("direction", first - second), np.ones(1))}
 
-    def _directions(self, targets: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
+    def _directions(self, targets: WordSets) -> tuple[Vectors, Vectors]:
         """Return directions in each case, (n_cases, n_components, n_axes), and the axes in columns.
 
         NaN where there are none.
@@ -427,13 +428,13 @@ class DirectBias(SubspaceMetric):
 
     c: Annotated[float, partial(check_number, at_least=0)] = 1.0
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         (words,) = attributes
         directions, basis = self._directions(targets)
         scores = words.mean(_strict(_lengths(words.unit @ basis, directions), self.c))
         return np.where(np.isnan(directions[:, 0, 0]), math.nan, scores)
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         (words,) = attributes
         details = self._subspace(targets)
         directions = details["subspace"].directions

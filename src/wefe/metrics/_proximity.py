@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from wefe._checks import check_sequence, check_word_set, listed
-from wefe._wordset import Vectors, WordSet, n_cases_of
+from wefe._wordset import Vectors, WordSet, WordSets, n_cases_of
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._declaration import Count, Measurement
 from wefe.metrics._exchange import Exchange, TestType
@@ -120,7 +120,7 @@ class _NeighborMetric(SubspaceMetric):
         return find_neighbors(self.model, words.words, self.k, self.original, exclude)
 
     @np.errstate(all="ignore")  # vectors without a direction make NaN
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         # Neighbours depend neither on the directions nor on the other words: one search is enough.
         (words,) = attributes
         near = self._neighbors(words)
@@ -136,7 +136,7 @@ class _NeighborMetric(SubspaceMetric):
             scores.append(_mean_of_known(values, counts * weights))
         return np.concatenate(scores)
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         near, counts = self._neighbors(attributes[0]), attributes[0].weights.matrix().T
         groups = [_in_model(part, self.original) for part in targets]
         details = self._subspace(groups)

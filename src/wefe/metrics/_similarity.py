@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from operator import itemgetter
 from typing import Literal
 
 import numpy as np
 
-from wefe._wordset import Vectors, WordSet
+from wefe._wordset import Vectors, WordSet, WordSets
 from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Measurement, Scale
@@ -75,7 +74,7 @@ class MAC(BaseMetric):
 
     average: Literal["sets", "words"] = "sets"
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         sizes = [part.total if self.average == "words" else np.ones(1) for part in attributes]
         # Sums over target words of their weighted mean distance: each (n_cases or 1,).
         sums = sum(
@@ -85,7 +84,7 @@ class MAC(BaseMetric):
         )
         return np.asarray(sums / sum(sizes) / sum(words.total for words in targets))
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         score = float(self._scores(targets, attributes)[0])
         targets_eval = {
             words.name: values_by_word(
@@ -148,18 +147,18 @@ class RND(BaseMetric):
             bound *= sum(distinct_sizes(query, lookup, "attribute_sets", 1)) or math.inf
         return Scale("RND", (-bound, bound), 0.0)
 
-    def _by_word(self, targets: Sequence[WordSet], words: WordSet) -> Vectors:
+    def _by_word(self, targets: WordSets, words: WordSet) -> Vectors:
         """Difference of each word in each case: (n_cases, n_words)."""
         measure = distances if self.distance == "norm" else mean_cosines
         first, second = (measure(part, words) for part in targets)
         return second - first if self.distance == "cos_distance" else first - second
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         (words,) = attributes
         values = self._by_word(targets, words)
         return words.mean(values) if self.reduce == "mean" else words.sum(values)
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         (words,) = attributes
         score = float(self._scores(targets, attributes)[0])
         if math.isnan(score):
@@ -205,13 +204,13 @@ class ECT(BaseMetric):
 
     p_value_test_type: TestType = "two-sided"
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         (words,) = attributes
         x, y = (mean_cosines(part, words) for part in targets)
         # Words of one direction have equal similarities but for rounding: they tie.
         return spearman(x, y, words.weights, ZERO_LENGTH)
 
-    def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
+    def _why_undefined(self, targets: WordSets, attributes: WordSets) -> str:
         (words,) = attributes
         if len(words) < 2:
             return (
@@ -220,7 +219,7 @@ class ECT(BaseMetric):
         return "all attribute words are equally similar to a target set, or its mean is zero"
 
 
-def _directions(groups: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
+def _directions(groups: WordSets) -> tuple[Vectors, Vectors]:
     """Gram-Schmidt of the differences of group means in each case: directions and lengths.
 
     Of shape (n_groups - 1, n_cases, dim or 1); both are 0 where a direction vanishes.
@@ -294,7 +293,7 @@ class SAME(BaseMetric):
         bound = 1.0 if self.combine == "projection" else 1.0 + 2.0 * (n_groups - 2)
         return Scale("SAME", (0.0, bound), 0.0)
 
-    def _by_word(self, groups: Sequence[WordSet], units: Vectors) -> Vectors:
+    def _by_word(self, groups: WordSets, units: Vectors) -> Vectors:
         """Bias of each word, given as a unit vector, in each case: (n_cases, n_words)."""
         basis, lengths = _directions(groups)
         cosines, known = np.abs(basis @ units.T), np.cumsum(lengths > 0, axis=0)
@@ -305,13 +304,13 @@ class SAME(BaseMetric):
             by_word = (np.where(known > 1, lengths, 1) * cosines).sum(axis=0)
         return np.where(known[-1] > 0, by_word, math.nan)
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         # Directions of all cases lie in the span of the targets, which has few dimensions.
         targets, basis = in_span(targets)
         (words,) = attributes
         return words.mean(self._by_word(targets, words.unit @ basis))
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         (words,) = attributes
         by_word = self._by_word(targets, words.unit)[0]
         score = float(words.mean(by_word[None])[0])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from wefe._checks import as_seed, listed
-from wefe._wordset import Vectors, WordSet
+from wefe._wordset import Vectors, WordSet, WordSets
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Count, Measurement, Scale
@@ -157,14 +157,14 @@ class WEAT(BaseMetric):
             bound = 2.0 * sum(sizes)  # each association is at most 2
         return Scale("WEAT-ES" if self.return_effect_size else "WEAT", (-bound, bound), 0.0)
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         x, y = targets
         s_x, s_y = (associations(part, *attributes) for part in targets)
         if self.return_effect_size:
             return effect_size(x, y, s_x, s_y, self.ddof)
         return np.asarray(x.sum(s_x) - y.sum(s_y))
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         x, y = targets
         s_x, s_y = (associations(part, *attributes) for part in targets)
         statistic = float((x.sum(s_x) - y.sum(s_y))[0])
@@ -181,9 +181,7 @@ class WEAT(BaseMetric):
         result = effect if self.return_effect_size else statistic
         return self._measured(result, details, reason, weat=statistic, effect_size=effect)
 
-    def _sums(
-        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
-    ) -> tuple[Vectors, Vectors]:
+    def _sums(self, targets: WordSets, attributes: WordSets) -> tuple[Vectors, Vectors]:
         x, y = (associations(part, *attributes)[0] for part in targets)
         if self.return_effect_size:
             # Over all words, so that no split changes the deviation.
@@ -247,7 +245,7 @@ class SCWEAT(BaseMetric):
         bound = largest_effect_size(*sizes, ddof=self.ddof) if sizes else math.inf
         return Scale("SC-WEAT", (0.0 if self.reduce == "mean_abs" else -bound, bound), 0.0)
 
-    def _by_word(self, words: WordSet, attributes: Sequence[WordSet]) -> Vectors:
+    def _by_word(self, words: WordSet, attributes: WordSets) -> Vectors:
         """Effect size of each word in each case: (n_cases, n_words)."""
         a, b = attributes
         cos_a, cos_b = (part.unit @ words.unit.T for part in attributes)
@@ -268,14 +266,14 @@ class SCWEAT(BaseMetric):
     def _reduced(self, words: WordSet, by_word: Vectors) -> Vectors:
         return words.mean(np.abs(by_word) if self.reduce == "mean_abs" else by_word)
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         (words,) = targets
         by_word = self._by_word(words, attributes)
         # Words with weight 0 do not matter.
         undefined = (np.isnan(by_word) & (words.weights.matrix() > 0)).any(axis=1)
         return np.where(undefined, math.nan, self._reduced(words, np.nan_to_num(by_word)))
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         (words,), (a, b) = targets, attributes
         values = self._by_word(words, attributes)
         score, effect_sizes = float(self._reduced(words, values)[0]), by_word(words, values[0])
@@ -340,15 +338,13 @@ class GeneralizedWEAT(BaseMetric):
     def _wanted_shape(self) -> str:
         return "the same number of target and attribute sets, 2 or more"
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         # Mean cosines of each target set with each attribute set: (n_sets, n_sets, n_cases).
         means = [[words.mean(part.mean_cosine(words)) for part in attributes] for words in targets]
         paired = sum(row[i] for i, row in enumerate(means))
         return np.asarray(paired - sum(each for row in means for each in row) / len(means))
 
-    def _sums(
-        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
-    ) -> tuple[Vectors, Vectors] | None:
+    def _sums(self, targets: WordSets, attributes: WordSets) -> tuple[Vectors, Vectors] | None:
         if len(targets) > 2:
             return None
         x, y = (associations(part, *attributes)[0] for part in targets)
