@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._checks import check_word_set
 from wefe.datasets import Criterion
@@ -219,28 +218,20 @@ class OSCaR(RowwiseDebias):
         return self
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
-        return graded_rotation(vectors, self.bias_direction_, self.concept_direction_)
-
-
-def graded_rotation(
-    vectors: FloatArray, bias_direction: npt.ArrayLike, concept_direction: npt.ArrayLike
-) -> FloatArray:
-    """Rotate vectors as :class:`OSCaR` says; unit directions, at up to 90 degrees."""
-    first = np.asarray(bias_direction, dtype=np.float64)
-    concept = np.asarray(concept_direction, dtype=np.float64)
-    cosine = float(first @ concept)
-    second = concept - cosine * first
-    plane = np.stack([first, second / np.linalg.norm(second)])
-    between = math.acos(min(cosine, 1.0))
-    a, b = (vectors @ plane.T.astype(vectors.dtype)).astype(np.float64).T
-    # Measured from the bias direction, 0 to pi on either side of it.
-    angle = np.abs(np.arctan2(b, a))
-    towards = np.where(b > 0, angle, math.pi - angle)
-    share = np.minimum(towards / between, (math.pi - towards) / (math.pi - between))
-    turn = (math.pi / 2 - between) * share
-    cos, sin = np.cos(turn), np.sin(turn)
-    moved = np.stack([cos * a - sin * b - a, sin * a + cos * b - b], axis=1)
-    return np.asarray(vectors + (moved @ plane).astype(vectors.dtype))
+        first, concept = self.bias_direction_, self.concept_direction_
+        cosine = float(first @ concept)
+        second = concept - cosine * first
+        plane = np.stack([first, second / np.linalg.norm(second)])
+        between = math.acos(min(cosine, 1.0))
+        a, b = (vectors @ plane.T.astype(vectors.dtype)).astype(np.float64).T
+        # Measured from the bias direction, 0 to pi on either side of it.
+        angle = np.abs(np.arctan2(b, a))
+        towards = np.where(b > 0, angle, math.pi - angle)
+        share = np.minimum(towards / between, (math.pi - towards) / (math.pi - between))
+        turn = (math.pi / 2 - between) * share
+        cos, sin = np.cos(turn), np.sin(turn)
+        moved = np.stack([cos * a - sin * b - a, sin * a + cos * b - b], axis=1)
+        return np.asarray(vectors + (moved @ plane).astype(vectors.dtype))
 
 
 def _first_component(model: WordEmbeddingModel, words: Any) -> Vectors:

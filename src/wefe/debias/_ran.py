@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._checks import check_array, check_choice, found, progress_bar
 from wefe.datasets import Criterion
@@ -130,13 +129,8 @@ class RepulsionAttractionNeutralization(WordDebias):
             new = np.empty((len(rows), model.dim), dtype=model.dtype)
             for part in chunks(len(rows), max(1, _BATCH_NUMBERS // (k * model.dim))):
                 near = self._biased_neighbors(model, along, rows[part], k)
-                new[part] = repel_attract_neutralize(
-                    _wide(model, rows[part]),
-                    [_wide(model, each) for each in near],
-                    self.bias_direction_,
-                    _AUTHORS_WEIGHTS if isinstance(self.weights, str) else self.weights,
-                    self.epochs,
-                    self.learning_rate,
+                new[part] = self._optimized(
+                    _wide(model, rows[part]), [_wide(model, each) for each in near]
                 )
                 n_repelling += sum(map(len, near))
                 bar.update(len(near))
@@ -155,83 +149,70 @@ class RepulsionAttractionNeutralization(WordDebias):
         # NaN, of orthogonal words, is not above any threshold.
         return [each[biased] for each, biased in zip(near, beta >= self.theta, strict=True)]
 
+    def _optimized(self, words: FloatArray, repulsion_sets: Sequence[FloatArray]) -> FloatArray:
+        """Return the unit vectors (n_words, dim) that minimise the objective, found with Adam.
+
+        `repulsion_sets`: for each word the vectors to move away from, perhaps none. None is zero.
+        """
+        weights = _AUTHORS_WEIGHTS if isinstance(self.weights, str) else self.weights
+        g = _unit(self.bias_direction_).astype(words.dtype)
+        result, dim = _unit(words), words.shape[1]
+        sizes = np.array([len(each) for each in repulsion_sets], dtype=np.intp)
+        # BLAS adds up in another order for another width. So a word has the width of its own set,
+        # with some filling, whatever words it is optimised with.
+        widths = -(-(sizes + 1) // _WIDTH) * _WIDTH
+        # What nothing pushes is at its optimum; Adam would make steps of the rounding noise.
+        widths[(sizes * weights[0] == 0) & (weights[2] == 0)] = 0
+        for width in np.unique(widths[widths > 0]).tolist():
+            same = np.flatnonzero(widths == width)
+            for part in chunks(len(same), max(1, _BLOCK_NUMBERS // (width * dim))):
+                rows = same[part]
+                # What each word gets away from: the bias direction, its neighbours, then zeros.
+                poles = np.zeros((len(rows), width, dim), dtype=words.dtype)
+                strengths = np.zeros((len(rows), width), dtype=words.dtype)
+                poles[:, 0], strengths[:, 0] = g, weights[2]
+                for place, row in enumerate(rows):
+                    near = slice(1, 1 + sizes[row])
+                    poles[place, near] = _unit(repulsion_sets[row].astype(words.dtype, copy=False))
+                    strengths[place, near] = weights[0] / max(sizes[row], 1)
+                anchors = result[rows] * words.dtype.type(weights[1] / 2)
+                result[rows] = self._adam(result[rows], poles, strengths, anchors)
+        return result
+
+    def _adam(
+        self, x: FloatArray, poles: FloatArray, strengths: FloatArray, anchors: FloatArray
+    ) -> FloatArray:
+        """Return the best vector on the way from each unit vector."""
+        best, least = x.copy(), np.full(len(x), np.inf, dtype=x.dtype)
+        mean, square, pull = np.zeros_like(x), np.zeros_like(x), np.empty_like(x)
+        signs = np.full_like(strengths, np.nan)
+        for epoch in itertools.count(1):
+            along = np.matmul(poles, x[:, :, None])[:, :, 0]
+            squares = np.einsum("bd,bd->b", x, x)
+            # The objective but for a constant, half the weight of attraction.
+            losses = np.einsum("bw,bw->b", strengths, np.abs(along))
+            losses = (losses - np.einsum("bd,bd->b", anchors, x)) / np.sqrt(squares)
+            better = losses < least
+            best[better], least[better] = x[better], losses[better]
+            if epoch > self.epochs:
+                break
+            if (np.sign(along) != signs).any():
+                # d|c| = sign(c) dc, so the pull stays as long as no sign changes.
+                signs = np.sign(along)
+                pull = np.matmul((signs * strengths)[:, None], poles)[:, 0] - anchors
+            # Only the direction of x counts, so the gradient is at right angles to it.
+            inside = np.einsum("bd,bd->b", pull, x) / squares
+            gradient = (pull - inside[:, None] * x) / np.sqrt(squares)[:, None]
+            mean = _BETA_1 * mean + (1 - _BETA_1) * gradient
+            square = _BETA_2 * square + (1 - _BETA_2) * gradient**2
+            step = mean / (np.sqrt(square / (1 - _BETA_2**epoch)) + _EPSILON)
+            x = x - self.learning_rate / (1 - _BETA_1**epoch) * step
+        return _unit(best)
+
 
 def _wide(model: WordEmbeddingModel, rows: Rows) -> FloatArray:
     vectors = model.rows(rows)
     return vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
-
-
-def repel_attract_neutralize(
-    words: FloatArray,
-    repulsion_sets: Sequence[FloatArray],
-    direction: npt.ArrayLike,
-    weights: Sequence[float],
-    epochs: int = 300,
-    learning_rate: float = 0.01,
-) -> FloatArray:
-    """Return the unit vectors (n_words, dim) that minimise the objective of RAN, found with Adam.
-
-    `repulsion_sets`: for each word the vectors to move away from, perhaps none. No vector is zero.
-    """
-    g = _unit(np.asarray(direction, dtype=np.float64)).astype(words.dtype)
-    result, dim = _unit(words), words.shape[1]
-    sizes = np.array([len(each) for each in repulsion_sets], dtype=np.intp)
-    # BLAS adds up in another order for another width. So a word has the width of its own set,
-    # with some filling, whatever words it is optimised with.
-    widths = -(-(sizes + 1) // _WIDTH) * _WIDTH
-    # What nothing pushes is at its optimum; Adam would make steps of the rounding noise.
-    widths[(sizes * weights[0] == 0) & (weights[2] == 0)] = 0
-    for width in np.unique(widths[widths > 0]).tolist():
-        same = np.flatnonzero(widths == width)
-        for part in chunks(len(same), max(1, _BLOCK_NUMBERS // (width * dim))):
-            rows = same[part]
-            # What each word gets away from: the bias direction, its neighbours, then zeros.
-            poles = np.zeros((len(rows), width, dim), dtype=words.dtype)
-            strengths = np.zeros((len(rows), width), dtype=words.dtype)
-            poles[:, 0], strengths[:, 0] = g, weights[2]
-            for place, row in enumerate(rows):
-                near = slice(1, 1 + sizes[row])
-                poles[place, near] = _unit(repulsion_sets[row].astype(words.dtype, copy=False))
-                strengths[place, near] = weights[0] / max(sizes[row], 1)
-            anchors = result[rows] * words.dtype.type(weights[1] / 2)
-            result[rows] = _adam(result[rows], poles, strengths, anchors, epochs, learning_rate)
-    return result
-
-
-def _adam(
-    x: FloatArray,
-    poles: FloatArray,
-    strengths: FloatArray,
-    anchors: FloatArray,
-    epochs: int,
-    learning_rate: float,
-) -> FloatArray:
-    """Return the best vector on the way from each unit vector."""
-    best, least = x.copy(), np.full(len(x), np.inf, dtype=x.dtype)
-    mean, square, pull = np.zeros_like(x), np.zeros_like(x), np.empty_like(x)
-    signs = np.full_like(strengths, np.nan)
-    for epoch in itertools.count(1):
-        along = np.matmul(poles, x[:, :, None])[:, :, 0]
-        squares = np.einsum("bd,bd->b", x, x)
-        # The objective but for a constant, half the weight of attraction.
-        losses = np.einsum("bw,bw->b", strengths, np.abs(along)) - np.einsum("bd,bd->b", anchors, x)
-        losses /= np.sqrt(squares)
-        better = losses < least
-        best[better], least[better] = x[better], losses[better]
-        if epoch > epochs:
-            break
-        if (np.sign(along) != signs).any():
-            # d|c| = sign(c) dc, so the pull stays as long as no sign changes.
-            signs = np.sign(along)
-            pull = np.matmul((signs * strengths)[:, None], poles)[:, 0] - anchors
-        # Only the direction of x counts, so the gradient is at right angles to it.
-        inside = np.einsum("bd,bd->b", pull, x) / squares
-        gradient = (pull - inside[:, None] * x) / np.sqrt(squares)[:, None]
-        mean = _BETA_1 * mean + (1 - _BETA_1) * gradient
-        square = _BETA_2 * square + (1 - _BETA_2) * gradient**2
-        step = mean / (np.sqrt(square / (1 - _BETA_2**epoch)) + _EPSILON)
-        x = x - learning_rate / (1 - _BETA_1**epoch) * step
-    return _unit(best)
 
 
 def _unit(vectors: FloatArray) -> FloatArray:
