@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from wefe import WordEmbeddingModel
 from wefe.datasets import Criterion
 from wefe.debias import INLP, LEACE, leace_map
-from wefe.debias._classes import _held_out, _shrunk, look_up, word_classes
+from wefe.debias._classes import _held_out, _shrunk, look_up
 from wefe.debias._projection import Erasure, orthonormal
 
 DIM = 12
@@ -119,7 +119,7 @@ def reach_of(model, axes):
 
 def test_words_of_two_classes(toy_model, caplog):
     sets = [("she", "he"), ("woman", "man")]
-    words = word_classes(toy_model, sets, ("female", "male"), 2, neutral=True)
+    words = INLP(n_words=2)._word_classes(toy_model, sets, ("female", "male"))
     reach = reach_of(toy_model, (0.997742, -0.067150, -0.001556))
     free = sorted({*reach} - {"she", "he", "woman", "man"}, key=reach.get)
     assert words["female"] == ["she", "woman", *free[:-3:-1]]
@@ -128,7 +128,7 @@ def test_words_of_two_classes(toy_model, caplog):
     assert words["neutral"] == sorted(rest, key=lambda word: abs(reach[word]))[:2]
     # A third of the 13 words.
     for n_words, told in ((4, False), (5, True)):
-        word_classes(toy_model, sets, ("female", "male"), n_words, neutral=True)
+        INLP(n_words=n_words)._word_classes(toy_model, sets, ("female", "male"))
         assert ("4 words of each class are used, not 5" in caplog.text) is told
 
 
@@ -136,7 +136,7 @@ def test_words_of_three_classes():
     rng = np.random.default_rng(2)
     model = WordEmbeddingModel(([f"w{i}" for i in range(60)], rng.normal(size=(60, 5))), "random")
     sets = [("w0", "w1", "w2"), ("w3", "w4", "w5"), ("w6", "w1", "w7")]
-    words = word_classes(model, sets, (), 15, neutral=False)
+    words = INLP(n_words=15, neutral=False)._word_classes(model, sets, ())
     rows = np.array([unit(model.get_vectors(part)) for part in sets])
     reach = reach_of(model, unit(rows.mean(axis=0) - rows.mean(axis=(0, 1))))
     free = {*reach} - {word for part in sets for word in part}

@@ -30,7 +30,8 @@ from wefe.debias._projection import Erasure, Vectors, remove
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._declaration import Count, RandomState
 from wefe.metrics._projection import group_directions
-from wefe.models._passes import Rows, bare_words, most_associated, vocabulary_cosines
+from wefe.metrics._recovery import Labels, Members
+from wefe.models._passes import bare_words, most_associated, vocabulary_cosines
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 #: The class of words that lean to none of the others.
@@ -40,7 +41,7 @@ _FEWEST = 2
 
 
 #: Class name -> its words that the model has; their vectors, class by class; their classes.
-WordClasses: TypeAlias = tuple[dict[str, list[str]], Vectors, npt.NDArray[np.intp]]
+WordClasses: TypeAlias = tuple[dict[str, list[str]], Vectors, Labels]
 
 
 def look_up(model: WordEmbeddingModel, words_by_class: Mapping[str, Sequence[str]]) -> WordClasses:
@@ -57,57 +58,6 @@ def look_up(model: WordEmbeddingModel, words_by_class: Mapping[str, Sequence[str
         )
     labels = np.repeat(np.arange(len(parts)), [*map(len, parts.values())])
     return kept, np.concatenate([part.vectors for part in parts.values()]), labels
-
-
-def word_classes(
-    model: WordEmbeddingModel,
-    definitional_sets: Sequence[tuple[str, ...]],
-    class_names: Sequence[str],
-    n_words: int | None,
-    *,
-    neutral: bool,
-) -> dict[str, list[str]]:
-    """Find `n_words` words of each class as :meth:`INLP.fit` says, after the definitional ones.
-
-    A word found for two classes goes to the larger product. `neutral` adds as many of the smallest.
-    """
-    columns = class_columns(definitional_sets)
-    names = list(class_names) or [f"class {i}" for i in range(len(columns))]
-    words = {name: list(column) for name, column in zip(names, columns, strict=True)}
-    if n_words is None:
-        return words
-    if neutral and NEUTRAL in words:
-        raise ValueError(f"a class is called {NEUTRAL!r}; rename it, or use neutral=False.")
-    most = min(n_words, len(model.vocab) // (len(columns) + 1))
-    if most < n_words:
-        logger.warning(
-            "%s: %d words of each class are used, not %d, because it has %d words",
-            *(model.name, most, n_words, len(model.vocab)),
-        )
-    complete = definitional_vectors(model, definitional_sets, "definitional_sets")
-    # Words that share a form in the vocabulary share a vector.
-    vectors = [part.vectors.take(np.array(part.first_row), axis=0) for part in complete]
-    axes = group_directions(list(np.stack(vectors, axis=1)))
-    sides = most_associated(model, axes, most, flattened(columns))
-    reach = np.zeros((len(model.vocab), len(axes)))
-    for axis, (rows, products) in enumerate(sides):
-        reach[rows, axis] = products
-    for axis, (name, (rows, products)) in enumerate(zip(names, sides, strict=True)):
-        own = rows[(products > 0) & (reach[rows].argmax(axis=1) == axis)]
-        words[name] += bare_words(model, model.table.words_at(own))
-    if neutral:
-        rows = _least_associated(model, axes, most, flattened(words))
-        words[NEUTRAL] = bare_words(model, model.table.words_at(rows))
-    return words
-
-
-def _least_associated(
-    model: WordEmbeddingModel, axes: Vectors, n_words: int, ignore: Sequence[str]
-) -> Rows:
-    products = np.abs(vocabulary_cosines(model, axes)).max(axis=1)
-    products[[*rows_of(model, ignore).values()]] = np.inf
-    least = np.argsort(products, kind="stable")[:n_words]
-    return np.asarray(least[np.isfinite(products[least])])
 
 
 class _ClassDebias(RowwiseDebias):
@@ -153,13 +103,52 @@ class _ClassDebias(RowwiseDebias):
                 and criterion.definitional_sets is definitional_sets
             ):
                 names = criterion.class_names
-            words_by_class = word_classes(model, sets, names, self.n_words, neutral=self.neutral)
+            words_by_class = self._word_classes(model, sets, names)
         self.words_by_class_, vectors, labels = look_up(model, words_by_class)
         self._learn(model.name, vectors, labels)
         return self
 
+    def _word_classes(
+        self, model: WordEmbeddingModel, sets: Sequence[tuple[str, ...]], names: Sequence[str]
+    ) -> dict[str, list[str]]:
+        """Find `n_words` words of each class as :meth:`fit` says, after the definitional ones.
+
+        A word found for two classes goes to the larger product; `neutral` words have the smallest.
+        """
+        columns = class_columns(sets)
+        names = names or [f"class {i}" for i in range(len(columns))]
+        words = {name: list(column) for name, column in zip(names, columns, strict=True)}
+        if self.n_words is None:
+            return words
+        if self.neutral and NEUTRAL in words:
+            raise ValueError(f"a class is called {NEUTRAL!r}; rename it, or use neutral=False.")
+        most = min(self.n_words, len(model.vocab) // (len(columns) + 1))
+        if most < self.n_words:
+            logger.warning(
+                "%s: %d words of each class are used, not %d, because it has %d words",
+                *(model.name, most, self.n_words, len(model.vocab)),
+            )
+        complete = definitional_vectors(model, sets, "definitional_sets")
+        # Words that share a form in the vocabulary share a vector.
+        vectors = [part.vectors.take(np.array(part.first_row), axis=0) for part in complete]
+        axes = group_directions(list(np.stack(vectors, axis=1)))
+        sides = most_associated(model, axes, most, flattened(columns))
+        reach = np.zeros((len(model.vocab), len(axes)))
+        for axis, (rows, products) in enumerate(sides):
+            reach[rows, axis] = products
+        for axis, (name, (rows, products)) in enumerate(zip(names, sides, strict=True)):
+            own = rows[(products > 0) & (reach[rows].argmax(axis=1) == axis)]
+            words[name] += bare_words(model, model.table.words_at(own))
+        if self.neutral:
+            products = np.abs(vocabulary_cosines(model, axes)).max(axis=1)
+            products[[*rows_of(model, flattened(words)).values()]] = np.inf
+            least = np.argsort(products, kind="stable")[:most]
+            least = least[np.isfinite(products[least])]
+            words[NEUTRAL] = bare_words(model, model.table.words_at(least))
+        return words
+
     @abstractmethod
-    def _learn(self, name: str, vectors: Vectors, labels: npt.NDArray[np.intp]) -> None:
+    def _learn(self, name: str, vectors: Vectors, labels: Labels) -> None:
         """Set `map_` and `projection_`; `vectors` may change."""
 
 
@@ -220,12 +209,10 @@ class INLP(_ClassDebias):
     neutral: bool = True
     random_state: RandomState = 0
 
-    def _learn(self, name: str, vectors: Vectors, labels: npt.NDArray[np.intp]) -> None:
+    def _learn(self, name: str, vectors: Vectors, labels: Labels) -> None:
         held_out = _held_out(labels, np.random.default_rng(self.random_state))
         limit = _chance(labels[held_out]) if self.min_accuracy is None else self.min_accuracy
-        self.directions_, accuracies = _directions(
-            vectors, labels, held_out, self.n_iterations, limit
-        )
+        self.directions_, accuracies = self._found(vectors, labels, held_out, limit)
         self.accuracies_: Vectors = np.array(accuracies)
         self.map_ = Erasure(self.directions_, self.directions_)
         self.projection_: Vectors = self.map_.matrix
@@ -240,8 +227,44 @@ class INLP(_ClassDebias):
             *(name, len(self.directions_), accuracies[-1], accuracies[0]),
         )
 
+    def _found(
+        self, vectors: Vectors, labels: Labels, held_out: Members, limit: float
+    ) -> tuple[Vectors, list[float]]:
+        """Return orthonormal directions and accuracies; `vectors` change in place."""
+        from sklearn.svm import LinearSVC
 
-def _held_out(labels: npt.NDArray[np.intp], rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+        vectors /= math.sqrt(float(np.einsum("ij,ij->", vectors, vectors)) / len(vectors))
+        order = np.argsort(held_out, kind="stable")
+        vectors[:] = vectors[order]
+        labels, n_train = labels[order], int((~held_out).sum())
+        dim = vectors.shape[1]
+        basis = np.empty((0, dim))
+        accuracies: list[float] = []
+        while True:
+            # The primal problem: exact, quick for more words than dims, and without random order.
+            # But without a seed the global generator would be advanced.
+            classifier = LinearSVC(dual=False, random_state=0).fit(
+                remove(vectors[:n_train], basis), labels[:n_train]
+            )
+            score = classifier.score(remove(vectors[n_train:], basis), labels[n_train:])
+            accuracies.append(float(score))
+            if accuracies[-1] <= limit or len(accuracies) > self.n_iterations:
+                break
+            new = _outside(classifier.coef_, basis)
+            if not len(new):
+                break
+            if len(basis) + len(new) >= dim:
+                logger.warning(
+                    "the classes can still be told apart (accuracy %.3f), but all %d dims would be "
+                    "removed; %d are, learn from more words",
+                    *(accuracies[-1], dim, len(basis)),
+                )
+                break
+            basis = np.concatenate([basis, new])
+        return basis, accuracies
+
+
+def _held_out(labels: Labels, rng: np.random.Generator) -> Members:
     """Choose a share of each class, at least one word and never all."""
     held_out = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels):
@@ -250,50 +273,9 @@ def _held_out(labels: npt.NDArray[np.intp], rng: np.random.Generator) -> npt.NDA
     return held_out
 
 
-def _chance(labels: npt.NDArray[np.intp]) -> float:
+def _chance(labels: Labels) -> float:
     share = float(np.bincount(labels).max() / len(labels))
     return share + math.sqrt(share * (1 - share) / len(labels))
-
-
-def _directions(
-    vectors: Vectors,
-    labels: npt.NDArray[np.intp],
-    held_out: npt.NDArray[np.bool_],
-    n_iterations: int,
-    limit: float,
-) -> tuple[Vectors, list[float]]:
-    """Return orthonormal directions and accuracies; to save memory, `vectors` change in place."""
-    from sklearn.svm import LinearSVC
-
-    vectors /= math.sqrt(float(np.einsum("ij,ij->", vectors, vectors)) / len(vectors))
-    order = np.argsort(held_out, kind="stable")
-    vectors[:] = vectors[order]
-    labels, n_train = labels[order], int((~held_out).sum())
-    dim = vectors.shape[1]
-    basis = np.empty((0, dim))
-    accuracies: list[float] = []
-    while True:
-        # The primal problem: exact, quick for more words than dims, and without random order. But
-        # without a seed the global generator would be advanced.
-        classifier = LinearSVC(dual=False, random_state=0).fit(
-            remove(vectors[:n_train], basis), labels[:n_train]
-        )
-        score = classifier.score(remove(vectors[n_train:], basis), labels[n_train:])
-        accuracies.append(float(score))
-        if accuracies[-1] <= limit or len(accuracies) > n_iterations:
-            break
-        new = _outside(classifier.coef_, basis)
-        if not len(new):
-            break
-        if len(basis) + len(new) >= dim:
-            logger.warning(
-                "the classes can still be told apart (accuracy %.3f), but all %d dims would be "
-                "removed; %d are, learn from more words",
-                *(accuracies[-1], dim, len(basis)),
-            )
-            break
-        basis = np.concatenate([basis, new])
-    return basis, accuracies
 
 
 def _outside(weights: Vectors, basis: Vectors) -> Vectors:
@@ -436,7 +418,7 @@ class LEACE(_ClassDebias):
     def _fit_reads_vocabulary(self) -> bool:  # type: ignore[override]
         return self.n_words is not None
 
-    def _learn(self, name: str, vectors: Vectors, labels: npt.NDArray[np.intp]) -> None:
+    def _learn(self, name: str, vectors: Vectors, labels: Labels) -> None:
         self.map_ = leace_map(
             *(vectors, np.eye(len(self.words_by_class_))[labels]),
             method=self.method,
