@@ -6,9 +6,8 @@ from scipy.spatial.distance import cdist
 
 from wefe import Query, WordEmbeddingModel
 from wefe._wordset import Nested, Ones, Weights, WordSet, each_case, n_cases_of, word_sets
-from wefe.embeddings import embed_query
+from wefe.embeddings import embed_query, paired
 from wefe.metrics._geometry import distances
-from wefe.metrics._pairs import paired
 
 
 def rng(seed=0):
@@ -76,7 +75,7 @@ def test_a_pair_that_lost_a_word_is_left_out():
     query = Query([["she", "queen"], ["he", "king"]], [["she"]])
     targets = embed_query(model, query, lost_vocabulary_threshold=0.5).targets
     assert [part.words for part in targets] == [("she", "queen"), ("he",)]
-    assert [part.words for part in paired(targets)] == [("she",), ("he",)]
+    assert [part.words for part in paired(targets, 0.5)[0]] == [("she",), ("he",)]
 
 
 def test_numbers_of_cases_and_dimensions_must_agree():

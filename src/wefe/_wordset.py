@@ -318,6 +318,11 @@ def lists_of_word_sets(**lists: Sequence[npt.ArrayLike]) -> list[list[WordSet]]:
     return [list(itertools.islice(sets, len(arrays))) for arrays in lists.values()]
 
 
+def tuples_of(sets: WordSets) -> list[tuple[str, ...]]:
+    """Return the words of each tuple: those at the same position of all sets."""
+    return list(zip(*(part.words for part in sets), strict=True))
+
+
 def n_cases_of(sets: Iterable[WordSet]) -> int:
     """Return the number of cases, in which sets with several cases agree."""
     return max(part.weights.n_cases for part in sets)

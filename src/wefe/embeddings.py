@@ -127,6 +127,27 @@ def embed_query(
     return EmbeddedQuery(query, model.name, sets, reason, model.settings)
 
 
+def paired(
+    sets: tuple[WordSet, ...], lost_vocabulary_threshold: float = DEFAULT_THRESHOLD, **_: Any
+) -> tuple[tuple[WordSet, ...], str | None]:
+    """Return sets without the tuples that lost a word: row i of each is tuple i.
+
+    If too many lost one, return the sets as they are, and the reason.
+    """
+    lengths = {part.name: part.n_entries for part in sets}
+    if len(set(lengths.values())) > 1:
+        stated = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
+        raise UnanswerableError(
+            f"the target sets are paired by position and need equal sizes; {stated}."
+        )
+    rows = [row for row in zip(*(part.first_row for part in sets), strict=True) if None not in row]
+    n_tuples, n_lost = sets[0].n_entries, sets[0].n_entries - len(rows)
+    if n_lost / n_tuples > lost_vocabulary_threshold or not rows:
+        return sets, f"{n_lost} of {n_tuples} pairs of target words lost a word"
+    columns = zip(*rows, strict=True)
+    return tuple(part._take(own) for part, own in zip(sets, columns, strict=True)), None
+
+
 def log_lost(model_name: str, set_name: str, lost: Sequence[str]) -> None:
     """Log the out-of-vocabulary words of a set."""
     words = len(lost), set_name, ", ".join(lost)

@@ -16,11 +16,9 @@ from wefe._checks import check_sequence, check_share, check_word_set, found
 from wefe._visible import Facts, draw, unique_labels
 from wefe.audit._direction import audit_direction
 from wefe.audit._warnings import AuditWarning
-from wefe.embeddings import DEFAULT_THRESHOLD, EmbeddedQuery, UnanswerableError, embed_query
+from wefe.embeddings import EmbeddedQuery, UnanswerableError, embed_query, paired
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, average_ranks, unit
-from wefe.metrics._pairs import paired as paired_sets
-from wefe.metrics._pairs import too_few_tuples
 from wefe.metrics._projection import RIPA, DirectBias
 from wefe.metrics._registry import MetricLike, as_metric
 from wefe.metrics._weat import WEAT
@@ -494,10 +492,10 @@ def mean_attribute_differences(
     >>> mean_attribute_differences(pairs, load_test_model())["mean_attribute_difference"].item()
     0.971
     """
-    query, paired = _as_query(attribute_sets)
+    query, in_pairs = _as_query(attribute_sets)
     given = check_models(models)
     lookup["normalize"] = normalize
-    rows = [_measure(query, model, paired, lookup) for model in given]
+    rows = [_measure(query, model, in_pairs, lookup) for model in given]
     names = unique_labels([model.name for model in given], "models")
     table = pd.DataFrame(rows, index=pd.Index(names, name="model_name"))
     return table.sort_values("mean_attribute_difference", ascending=False, kind="stable")
@@ -522,20 +520,21 @@ def _as_query(given: object) -> tuple[Query, bool]:
 
 
 def _measure(
-    query: Query, model: WordEmbeddingModel, paired: bool, lookup: Mapping[str, Any]
+    query: Query, model: WordEmbeddingModel, in_pairs: bool, lookup: Mapping[str, Any]
 ) -> dict[str, Any]:
     embedded = embed_query(model, query, **lookup)
     sets, reason = embedded.targets, embedded.nan_reason
-    if reason is None and paired:
-        threshold = lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
-        reason = too_few_tuples(sets, threshold)
-    a, b = (part.vectors for part in (paired_sets(sets) if paired and not reason else sets))
+    if reason is None and in_pairs:
+        sets, reason = paired(sets, **lookup)
+    a, b = (part.vectors for part in sets)
     distance = np.nan if reason else float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0)))
     return {
         "mean_attribute_difference": distance,
         "n_words_1": len(a),
         "n_words_2": len(b),
-        "words_lost": ", ".join(dict.fromkeys(word for part in sets for word in part.lost)),
+        "words_lost": ", ".join(
+            dict.fromkeys(word for part in embedded.targets for word in part.lost)
+        ),
         "nan_reason": reason,
     }
 

@@ -16,10 +16,9 @@ import numpy.typing as npt
 
 from wefe._checks import logger, nearest
 from wefe._wordset import Vectors, WordSet, WordSets, each_case, lists_of_word_sets, n_cases_of
-from wefe.embeddings import DEFAULT_THRESHOLD, EmbeddedQuery, Lookup, UnanswerableError, embed_query
+from wefe.embeddings import EmbeddedQuery, Lookup, UnanswerableError, embed_query, paired
 from wefe.metrics._declaration import Measurement, Scale, check_parameters, hints_of
 from wefe.metrics._exchange import PermutationTested
-from wefe.metrics._pairs import paired, too_few_tuples
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
 from wefe.results import MetricResult, log_result
@@ -366,9 +365,7 @@ class BaseMetric(PermutationTested):
         embedded = embed_query(model, query, **lookup)
         targets, reason = embedded.targets, embedded.nan_reason
         if reason is None and self.pairs_targets:
-            threshold = lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
-            reason = too_few_tuples(targets, threshold)
-            targets = targets if reason else paired(targets)
+            targets, reason = paired(targets, **lookup)
         if reason is None and self.needs_vocabulary and model.held == "selected":
             reason = (
                 f"the metric needs the whole vocabulary, but {model.name} was opened for "

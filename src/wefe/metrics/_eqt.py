@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_word_set
-from wefe._wordset import Vectors, WordSet, WordSets
+from wefe._wordset import Vectors, WordSet, WordSets, tuples_of
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Count, Measurement
 from wefe.metrics._exchange import TestType
 from wefe.metrics._geometry import ZERO_LENGTH, by_word
-from wefe.metrics._pairs import tuples_of
 from wefe.metrics._registry import register
 from wefe.models._search import directions, search
 

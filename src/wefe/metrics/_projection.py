@@ -21,6 +21,7 @@ from wefe._wordset import (
     each_case,
     lists_of_word_sets,
     n_cases_of,
+    tuples_of,
     unit,
     word_sets,
 )
@@ -28,7 +29,6 @@ from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric
 from wefe.metrics._declaration import Count, Measurement, Scale
 from wefe.metrics._geometry import ZERO_LENGTH, by_word, row_products, unit_rows, values_by_word
-from wefe.metrics._pairs import tuples_of
 from wefe.metrics._registry import register
 from wefe.models._tables import chunks
 from wefe.query import Query, Template
