@@ -95,20 +95,10 @@ def paired_scores(
     ]
 
 
-def rows_of(
-    aspect: str,
-    measure: str,
-    subject: str,
-    models: Sequence[WordEmbeddingModel],
-    numbers: Sequence[Row] = (),
-    **facts: Any,
-) -> list[Row]:
-    """Return a row for each mitigated model, without numbers if none are given."""
-    facts |= {"aspect": aspect, "measure": measure, "subject": subject}
-    own = numbers or [{}] * len(models[1:])
-    return [
-        {**facts, "model": model.name, **each} for model, each in zip(models[1:], own, strict=True)
-    ]
+def rows_of(models: Sequence[WordEmbeddingModel], scores: Sequence[Row], **facts: Any) -> list[Row]:
+    """Return a row of facts for each mitigated model, without numbers if no scores are given."""
+    pairs = zip(models[1:], scores or [{}] * len(models[1:]), strict=True)
+    return [{**facts, "model": model.name, **own} for model, own in pairs]
 
 
 class CommonWords:
@@ -188,8 +178,9 @@ def displacement_rows(common: CommonWords) -> list[Row]:
             known = values[~np.isnan(values)]
             n, mean = len(known), float(known.mean()) if len(known) else math.nan
             lost = f"; {len(common) - n} without a direction left out" * (0 < n < len(common))
+            facts = {"aspect": "cost", "measure": measure, "subject": "all words"}
             row = {"before": 0.0, "after": mean, "n": n, "best_value": 0.0, "note": note + lost}
-            rows += rows_of("cost", measure, "all words", [before, model], [row])
+            rows += rows_of([before, model], [row], **facts)
     return sorted(rows, key=lambda row: _MOVED.index(row["measure"]))
 
 
@@ -197,19 +188,14 @@ def _moved(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.
     """Return each measure (rows) of each word; NaN where one has no direction."""
     changed = ~((before == after) | (np.isnan(before) & np.isnan(after))).all(axis=1)
     (old, directed), (new, still) = directions(before), directions(after)
-    finite = directed & np.isfinite(after).all(axis=1)
     # What did not change adds nothing, not even rounding.
     cosines = np.where(changed, np.clip(np.einsum("ij,ij->i", old, new), -1, 1), 1)
+    cosines[~(directed & still)] = np.nan
     wide = before.astype(np.float64)
     with np.errstate(all="ignore"):
         moved = np.linalg.norm(after - wide, axis=1) / np.linalg.norm(wide, axis=1)
-    return np.stack(
-        [
-            changed,
-            np.where(directed & still, 1 - cosines, np.nan),
-            np.where(finite, moved, np.nan),
-        ]
-    )
+    moved[~(directed & np.isfinite(after).all(axis=1))] = np.nan
+    return np.stack([changed, 1 - cosines, moved])
 
 
 def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) -> list[Row]:
@@ -224,12 +210,8 @@ def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) 
     ]
     kept = [(near[0][:, :, None] == now[:, None]).any(axis=2).mean(axis=1) for now in near]
     note = "" if k == _N_NEIGHBORS else f"{k} neighbours, because there are few words"
-    return rows_of(
-        *("cost", _KEPT, subject, common.models, paired_scores(kept)),
-        n=size,
-        best_value=1.0,
-        note=note,
-    )
+    facts = {"measure": _KEPT, "subject": subject, "n": size, "best_value": 1.0, "note": note}
+    return rows_of(common.models, paired_scores(kept), aspect="cost", **facts)
 
 
 def check_quality(quality: object) -> list[Benchmark]:
@@ -278,8 +260,8 @@ def quality_rows(
             notes.append(f"at least {least} are needed")
         else:
             scores = answer(models, benchmark._part(answerable.tolist()))
-        facts = {"n": len(answerable), "note": "; ".join(notes)}
-        rows += rows_of("cost", measure, benchmark.name, common.models, scores, **facts)
+        facts = {"measure": measure, "subject": benchmark.name, "n": len(answerable)}
+        rows += rows_of(common.models, scores, aspect="cost", note="; ".join(notes), **facts)
     return rows
 
 
@@ -326,8 +308,8 @@ def bias_rows(
     rows = []
     for subject, (old, *new) in zip(subjects, answers, strict=True):
         numbers = [_compared(old, after) for after in new]
-        facts = {"n": old.get("words_used", 0), "best_value": best}
-        rows += rows_of("bias", label, subject, models, numbers, **facts)
+        facts = {"subject": subject, "n": old.get("words_used", 0), "best_value": best}
+        rows += rows_of(models, numbers, aspect="bias", measure=label, **facts)
     return rows
 
 
@@ -385,6 +367,7 @@ def residual_rows(
     subjects = [f"{criterion.name}: {name} or not" for name in criterion.class_names]
     subjects = subjects if len(subjects) > 2 else [criterion.name]
     notes: list[str] = []
+    rows: list[Row] = []
     specific = {*criterion.specific_words, *criterion.representatives}
     vocabulary = plain_words(common, specific, notes)
     per_side = min(n_words, len(vocabulary) // 4)
@@ -393,18 +376,16 @@ def residual_rows(
     if lost or per_side < _FEWEST_WORDS:
         nothing = f"no vector with a direction for {', '.join(lost)}, which represent a class"
         note = nothing if lost else f"only {len(vocabulary)} words are left to choose from"
-        return [
-            row
-            for subject, measure in itertools.product(subjects, _CHANCE)
-            for row in rows_of("residual", measure, subject, common.models, note=note)
-        ]
+        for subject, measure in itertools.product(subjects, _CHANCE):
+            facts = {"measure": measure, "subject": subject, "note": note}
+            rows += rows_of(common.models, (), aspect="residual", **facts)
+        return rows
     if per_side < n_words:
         notes.append(f"{per_side} words per side, a quarter of the {len(vocabulary)} there are")
     k = min(_N_LOOKED_AT, len(vocabulary) - 1)
     if k < _N_LOOKED_AT:
         notes.append(f"{k} neighbours, because there are few words")
     looked_at = np.arange(min(2 * n_words, len(vocabulary)))
-    rows: list[Row] = []
     for position, subject in enumerate(subjects):
         words_of = vocabulary, stand_for[[position]], np.delete(stand_for, position)
         biases = [
@@ -432,7 +413,8 @@ def residual_rows(
             for row in numbers:
                 said = [_CONSTANT] * math.isnan(row["before"] + row["after"])
                 row |= {"n": n, "best_value": chance, "note": "; ".join([*notes, *said])}
-            rows += rows_of("residual", measure, subject, common.models, numbers)
+            facts = {"measure": measure, "subject": subject}
+            rows += rows_of(common.models, numbers, aspect="residual", **facts)
     return rows
 
 
