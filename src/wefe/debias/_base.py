@@ -358,15 +358,11 @@ def log_lost(model: WordEmbeddingModel, lost: Sequence[str], n_words: int, calle
 
 
 def known_words(
-    model: WordEmbeddingModel,
-    words: Sequence[str],
-    called: str,
-    at_least: int = 1,
-    normalize: bool = False,
+    model: WordEmbeddingModel, words: Sequence[str], called: str, at_least: int = 1, **how: Any
 ) -> WordSet:
     """Look up words; log those that the model lacks, and refuse a model with too few of them."""
     different = tuple(dict.fromkeys(words))
-    (part,) = embed_sets(model, [(called, different)], normalize=normalize)
+    (part,) = embed_sets(model, [(called, different)], **how)
     if len(part) < at_least:
         raise ValueError(
             f"{model.name} has {len(part)} of the {len(different)} {called}; fit needs {at_least}."
@@ -376,20 +372,18 @@ def known_words(
 
 
 def words_of_classes(
-    model: WordEmbeddingModel, name: str, classes: Any, at_least: int = 1, normalize: bool = False
+    model: WordEmbeddingModel, name: str, classes: Any, at_least: int = 1, **how: Any
 ) -> dict[str, WordSet]:
     if not isinstance(classes, Mapping) or len(classes) < 2:
         raise ValueError(
             f"{name} must map the names of two classes or more to lists of words, such as "
             f"{{'female': ['she', 'her'], 'male': ['he', 'him']}}; got {found(classes)}."
         )
-    return {
-        each: known_words(
-            *(model, check_word_set(f"{name}[{each!r}]", words), f"words of class {each!r}"),
-            *(at_least, normalize),
-        )
-        for each, words in classes.items()
-    }
+    parts = {}
+    for each, words in classes.items():
+        checked = check_word_set(f"{name}[{each!r}]", words)
+        parts[each] = known_words(model, checked, f"words of class {each!r}", at_least, **how)
+    return parts
 
 
 def class_columns(sets: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:

@@ -174,13 +174,8 @@ class DoubleHardDebias(RowwiseDebias):
             Words nearer to the first than to the second, by falling cos(w, first) - cos(w, second);
             then words nearer to the second. Each part may be shorter than `n_words`.
         """
-        sides = _most_biased(
-            model,
-            check_positive_int("n_words", n_words),
-            bias_representation,
-            check_words("ignore", ignore),
-            None if target is None else check_words("target", target),
-        )
+        check_positive_int("n_words", n_words)
+        sides = _most_biased(model, n_words, bias_representation, ignore, target)
         return bare_words(model, model.table.words_at(np.concatenate(sides)))
 
     def _map_ignored(self, vectors: FloatArray) -> FloatArray:
@@ -270,13 +265,10 @@ def two_means(
 
 
 def _most_biased(
-    model: WordEmbeddingModel,
-    n_words: int,
-    representation: Any,
-    ignore: Sequence[str],
-    target: Sequence[str] | None = None,
+    model: WordEmbeddingModel, n_words: int, representation: Any, ignore: Any, target: Any = None
 ) -> list[Rows]:
     """Return the rows of the words most biased towards each of two words, and nearer to it."""
+    ignored, targets = check_words("ignore", ignore), check_words("target", target)
     both = check_word_set("bias_representation", representation)
     if len(both) != 2:
         raise ValueError(f"bias_representation must be 2 words, one for each class; got {both}.")
@@ -286,7 +278,7 @@ def _most_biased(
             f"bias_representation: {both[0]!r} and {both[1]!r} have the same direction in "
             f"{model.name}, so no word is nearer to one of them."
         )
-    rows = None if target is None else np.array([*rows_of(model, target).values()], dtype=np.intp)
+    rows = None if target is None else np.array([*rows_of(model, targets).values()], dtype=np.intp)
     axis = first - second[0]
-    sides = most_associated(model, [axis, -axis], n_words, ignore, rows)
+    sides = most_associated(model, [axis, -axis], n_words, ignored, rows)
     return [rows[reach > 0] for rows, reach in sides]
