@@ -226,14 +226,9 @@ class BaseMetric(PermutationTested):
         reason = measured.nan_reason
         if reason is None and math.isnan(measured.values["result"]):
             reason = metric._why_undefined(*sides)
-        return MetricResult(
-            {"query_name": query.query_name, **measured.values},
-            embedded,
-            metric.scale().label,
-            reason,
-            measured.details,
-            measured.warnings,
-        )
+        values = {"query_name": query.query_name, **measured.values}
+        facts = reason, measured.details, measured.warnings
+        return MetricResult(values, embedded, metric.scale().label, *facts)
 
     def _with_params(self, **params: Any) -> tuple[Self, Lookup]:
         """Split parameters of `run_query`: a metric that has its own ones, and look-up options.
