@@ -89,12 +89,9 @@ def debias_encoder(
     method.fit(before, criterion=criterion, **fit_params)
     inner = encoder._source.encoder
     pipeline = _with_layer(inner.pipeline, _affine_map(method))
+    name = method._name_of_mitigated(encoder)
     mitigated = load_encoder(
-        pipeline,
-        method._name_of_mitigated(encoder),
-        batch_size=inner.batch_size,
-        cache=False,
-        progress=inner.progress,
+        pipeline, name, batch_size=inner.batch_size, cache=False, progress=inner.progress
     )
     if folder is not None:
         comparison = compare(
@@ -148,17 +145,12 @@ def _with_layer(pipeline: Any, affine: Erasure | UnitMap) -> Any:
     longer = copy.deepcopy(pipeline)
     # The layer reads whole vectors, also where only their first numbers are used.
     longer.truncate_dim = None
-    n_inputs = len(longer.encode("a", show_progress_bar=False))
-    n_outputs = len(affine.matrix)
-    weight = torch.zeros(n_outputs, n_inputs)
-    weight[:, :n_outputs] = torch.from_numpy(affine.matrix.T)
-    bias = torch.zeros(n_outputs) if affine.shift is None else torch.from_numpy(affine.shift)
+    n_in, n_out = len(longer.encode("a", show_progress_bar=False)), len(affine.matrix)
+    weight = torch.zeros(n_out, n_in)
+    weight[:, :n_out] = torch.from_numpy(affine.matrix.T)
+    bias = torch.zeros(n_out) if affine.shift is None else torch.from_numpy(affine.shift)
     layer = modules.Dense(
-        n_inputs,
-        n_outputs,
-        activation_function=torch.nn.Identity(),
-        init_weight=weight,
-        init_bias=bias,
+        n_in, n_out, activation_function=torch.nn.Identity(), init_weight=weight, init_bias=bias
     )
     longer.append(layer.to(next(pipeline.parameters())))
     if affine.to_unit:
