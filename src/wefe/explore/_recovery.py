@@ -25,8 +25,9 @@ from wefe.metrics._recovery import (
     classification_test,
     cluster_test,
     clustered,
+    correlation_test,
     members,
-    neighborhood_test,
+    neighborhoods,
     projection_test,
 )
 from wefe.models._passes import Rows, bare_words
@@ -132,8 +133,8 @@ def recovery_tests(
     near, _ = nearest_neighbors(vectors, vectors[rows], k, exclude=rows)
     belongs = members(bias)
     for group, name in enumerate(looked_at):
-        of_group = (near, belongs[:, group], bias[:, group], rows)
-        test = neighborhood_test(*of_group, random_state=seed)
+        exchanged = neighborhoods(near, belongs[:, group], bias[:, group], rows)
+        test = correlation_test(exchanged, len(bias), random_state=seed)
         tests.append(("neighbours", name, test, on_words))
     if original is not None:
         after = np.zeros((len(rows), bias.shape[1]))

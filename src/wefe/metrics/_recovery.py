@@ -25,6 +25,8 @@ Labels: TypeAlias = npt.NDArray[np.intp]
 Members: TypeAlias = npt.NDArray[np.bool_]
 Kernel: TypeAlias = Literal["rbf", "linear"]
 RandomState: TypeAlias = int | np.random.Generator | None
+#: Maps an order of the words to both sides of a correlation.
+_Exchanged: TypeAlias = Callable[[Labels], tuple[Vectors, Vectors]]
 
 # With fewer points every correlation is +1 or -1.
 _FEWEST_POINTS = 3
@@ -225,8 +227,8 @@ def neighbor_test(
         got = f"{chosen.min()} to {chosen.max()}"
         raise ValueError(f"rows must be from 0 to {len(array) - 1}, the last vector; got {got}.")
     near, _ = nearest_neighbors(array, array[chosen], k, exclude=chosen)
-    belongs = members(numbers)
-    return neighborhood_test(near, belongs, numbers, chosen, n_permutations, random_state)
+    exchanged = neighborhoods(near, members(numbers), numbers, chosen)
+    return correlation_test(exchanged, len(numbers), n_permutations, random_state)
 
 
 def projection_test(
@@ -261,7 +263,7 @@ def projection_test(
     if x.shape != y.shape:
         sizes = f"{len(y)} and {len(x)} numbers"
         raise ValueError(f"before and after must be of the same words in both; got {sizes}.")
-    return _correlation_test(lambda order: (x, y[order]), len(x), n_permutations, random_state)
+    return correlation_test(lambda order: (x, y[order]), len(x), n_permutations, random_state)
 
 
 # Shared with debias and explore
@@ -311,18 +313,28 @@ def correlation(x: Vectors, y: Vectors) -> float:
     return pearson(x, y)
 
 
-def neighborhood_test(
-    near: Rows,
-    belongs: Members,
-    bias: Vectors,
-    rows: Labels,
-    n_permutations: int = 1000,
-    random_state: RandomState = 0,
-) -> RecoveryTest:
+def neighborhoods(near: Rows, belongs: Members, bias: Vectors, rows: Labels) -> _Exchanged:
+    """Return what maps an order of the words to shares of neighbours, and biases, of some rows."""
+
     def exchanged(order: Labels) -> tuple[Vectors, Vectors]:
         return neighbor_shares(near, belongs[order]), bias[order[rows]]
 
-    return _correlation_test(exchanged, len(bias), n_permutations, random_state)
+    return exchanged
+
+
+def correlation_test(
+    exchanged: _Exchanged, n: int, n_permutations: int = 1000, random_state: RandomState = 0
+) -> RecoveryTest:
+    """Test a correlation; `exchanged` returns both sides for an order of the n words."""
+    rng = np.random.default_rng(as_seed(random_state))
+    n_permutations = check_positive_int("n_permutations", n_permutations)
+    x, y = exchanged(np.arange(n))
+    value, p_value = correlation(x, y), math.nan
+    if not math.isnan(value):
+        draws = (correlation(*exchanged(rng.permutation(n))) for _ in range(n_permutations))
+        _, p_value = _permuted(draws, value)
+    interval, reason = _jackknife(x, y, value)
+    return RecoveryTest(value, 0.0, interval, p_value, len(x), reason)
 
 
 def _units(**groups: Groups) -> list[list[Vectors]]:
@@ -405,24 +417,6 @@ def _divided(sides: Sequence[Vectors], rng: np.random.Generator) -> Iterator[Seq
         n_learnt = max(1, round(_TRAIN_SHARE * len(side)))
         parts.append(np.split(rng.permutation(side), [n_learnt]))
     return zip(*parts, strict=True)
-
-
-def _correlation_test(
-    exchanged: Callable[[Labels], tuple[Vectors, Vectors]],
-    n: int,
-    n_permutations: int,
-    random_state: RandomState,
-) -> RecoveryTest:
-    """Test a correlation; `exchanged` returns both sides for an order of the words."""
-    rng = np.random.default_rng(as_seed(random_state))
-    n_permutations = check_positive_int("n_permutations", n_permutations)
-    x, y = exchanged(np.arange(n))
-    value, p_value = correlation(x, y), math.nan
-    if not math.isnan(value):
-        draws = (correlation(*exchanged(rng.permutation(n))) for _ in range(n_permutations))
-        _, p_value = _permuted(draws, value)
-    interval, reason = _jackknife(x, y, value)
-    return RecoveryTest(value, 0.0, interval, p_value, len(x), reason)
 
 
 def _jackknife(x: Vectors, y: Vectors, value: float) -> tuple[tuple[float, float], str | None]:
