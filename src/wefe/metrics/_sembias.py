@@ -91,19 +91,13 @@ def sembias(
     used = np.isfinite(cosines).all(axis=1)
     best = cosines >= cosines.max(axis=1, keepdims=True) - _TIE
     votes = best / best.sum(axis=1, keepdims=True).clip(min=1)
-    starts = {"all": 0}
-    if n_subset:
-        starts["subset"] = len(asked) - n_subset
     records = []
-    for name, start in starts.items():
-        n_used = int(used[start:].sum())
-        counts = {
-            "n_questions": len(asked) - start,
-            "n_used": n_used,
-            "n_lost": int(lost[start:].sum()),
-            "n_ties": np.count_nonzero(best[start:].sum(axis=1) > 1),
-        }
-        for kind in _KINDS:
+    for name, size in (("all", len(asked)), ("subset", n_subset)):
+        start = len(asked) - size
+        n_used, n_lost = int(used[start:].sum()), int(lost[start:].sum())
+        n_ties = np.count_nonzero(best[start:].sum(axis=1) > 1)
+        counts = {"n_questions": size, "n_used": n_used, "n_lost": n_lost, "n_ties": n_ties}
+        for kind in _KINDS if size else ():
             share = float(votes[start:, np.equal(_LABELS, kind)].sum()) / (n_used or math.nan)
             records.append({"part": name, "kind": kind, "share": share, **counts})
     return pd.DataFrame(records)
