@@ -15,11 +15,11 @@ from wefe._answers import Answer, run_all
 from wefe._checks import check_choice, check_sequence, logger
 from wefe._evaluation import Evaluation
 from wefe._visible import unique_labels
-from wefe._wordset import Weights
+from wefe._wordset import Vectors, Weights
 from wefe.datasets import Criterion
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import association, average_ranks
-from wefe.metrics._permutation import Numbers, deletion_groups, jackknife_error, left_out
+from wefe.metrics._permutation import deletion_groups, jackknife_error
 from wefe.metrics._recovery import classified, clustered, correlation, members, neighbor_shares
 from wefe.models._passes import Rows, forms, plain_rows
 from wefe.models._search import directions, nearest_neighbors
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: Frequent words: Gonen and Goldberg (2019) look at that many from the start of a vocabulary.
 FREQUENT = 50_000
-# Numbers of a block: some MB in float64.
+# Vectors of a block: some MB in float64.
 _BLOCK_NUMBERS = 1 << 20
 
 COLUMNS = (
@@ -71,7 +71,7 @@ def paired_errors(before: Sequence[npt.ArrayLike], after: Sequence[npt.ArrayLike
 
 
 def paired_scores(
-    columns: Sequence[Numbers], score: Callable[[Numbers, Rows], float] | None = None
+    columns: Sequence[Vectors], score: Callable[[Vectors, Rows], float] | None = None
 ) -> list[Row]:
     """Return the scores (by default means) and errors of each mitigated model and the original.
 
@@ -88,7 +88,8 @@ def paired_scores(
             return [score(column, kept) for column in table]
 
         scores = scores_of(np.arange(n))
-        left = left_out(scores_of, n).reshape(-1, n_models).T
+        kept = (np.setdiff1d(np.arange(n), group) for group in deletion_groups(n))
+        left = np.array([scores_of(rows) for rows in kept]).reshape(-1, n_models).T
     return [
         {"before": scores[0], "after": after, **paired_errors([left[0]], [each])}
         for after, each in zip(scores[1:], left[1:], strict=True)
@@ -184,7 +185,7 @@ def displacement_rows(common: CommonWords) -> list[Row]:
     return sorted(rows, key=lambda row: _MOVED.index(row["measure"]))
 
 
-def _moved(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _moved(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> Vectors:
     """Return each measure (rows) of each word; NaN where one has no direction."""
     changed = ~((before == after) | (np.isnan(before) & np.isnan(after))).all(axis=1)
     (old, directed), (new, still) = directions(before), directions(after)
@@ -247,19 +248,17 @@ def quality_rows(
     for benchmark in benchmarks:
         measure, answer, least = _KINDS[benchmark.kind]
         answerable = np.flatnonzero(benchmark._answerable(set(words), prefix))
-        n_lost = benchmark.n_items - len(answerable)
         notes = []
-        if n_lost:
+        if n_lost := benchmark.n_items - len(answerable):
             lost = f"{n_lost} of {benchmark.n_items} questions"
             notes.append(f"{lost} left out because a model lacks a word")
         if n_sample is not None and benchmark.kind == "analogy" and n_sample < len(answerable):
             notes.append(f"a sample of {n_sample} of them was asked")
             answerable = np.sort(rng.choice(answerable, n_sample, replace=False))
-        scores: list[Row] = []
-        if len(answerable) < least:
+        enough = len(answerable) >= least
+        scores = answer(models, benchmark._part(answerable.tolist())) if enough else []
+        if not enough:
             notes.append(f"at least {least} are needed")
-        else:
-            scores = answer(models, benchmark._part(answerable.tolist()))
         facts = {"measure": measure, "subject": benchmark.name, "n": len(answerable)}
         rows += rows_of(common.models, scores, aspect="cost", note="; ".join(notes), **facts)
     return rows
@@ -268,7 +267,7 @@ def quality_rows(
 def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> list[Row]:
     human = np.array(benchmark.scores)
 
-    def spearman(column: Numbers, kept: Rows) -> float:
+    def spearman(column: Vectors, kept: Rows) -> float:
         return correlation(average_ranks(human[kept]), average_ranks(column[kept]))
 
     return paired_scores([pair_cosines(each, benchmark)[0] for each in models], spearman)
@@ -314,15 +313,11 @@ def bias_rows(
 
 
 def _compared(before: Answer, after: Answer) -> Row:
-    notes = [
-        f"{when}: {answer['nan_reason']}"
-        for when, answer in (("before", before), ("after", after))
-        if "nan_reason" in answer
-    ]
+    both = {"before": before, "after": after}
+    notes = [f"{when}: {own['nan_reason']}" for when, own in both.items() if "nan_reason" in own]
     if before.get("words_lost") and not notes:
         notes.append(f"words left out because a model lacks them: {before['words_lost']}")
-    reasons = [answer.get("interval_nan_reason") for answer in (before, after)]
-    if why := reasons[0] or reasons[1]:
+    if why := before.get("interval_nan_reason") or after.get("interval_nan_reason"):
         notes.append(f"no standard error: {why}")
     row = {"before": before["score"], "after": after["score"], "note": "; ".join(notes)}
     if "left_out" in before and "left_out" in after:
@@ -418,7 +413,7 @@ def residual_rows(
     return rows
 
 
-def without_noise(bias: Numbers, dtype: np.dtype[Any]) -> Numbers:
+def without_noise(bias: Vectors, dtype: np.dtype[Any]) -> Vectors:
     noise = 16 * float(np.finfo(dtype).eps)
     return bias if np.abs(bias).max(initial=0) > noise else 0 * bias
 
@@ -429,7 +424,7 @@ def _numbers(common: CommonWords, words: Sequence[str]) -> Rows:
     return np.where(np.isin(numbers, common.usable(numbers[numbers >= 0])), numbers, -1)
 
 
-def _divided(sides: Sequence[FloatArray], random_state: int) -> dict[str, Numbers]:
+def _divided(sides: Sequence[FloatArray], random_state: int) -> dict[str, Vectors]:
     # The same words in every model.
     order = np.random.default_rng(random_state).permutation(len(sides[0]))
     n_train = max(1, round(_TRAIN_SHARE * len(order)))
@@ -441,7 +436,7 @@ def _divided(sides: Sequence[FloatArray], random_state: int) -> dict[str, Number
     }
 
 
-def _agreement(bias: Numbers, column: Numbers, kept: Rows) -> float:
+def _agreement(bias: Vectors, column: Vectors, kept: Rows) -> float:
     return correlation(column[kept], bias[kept])
 
 

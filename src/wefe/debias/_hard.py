@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -208,8 +208,6 @@ class MulticlassHardDebias(_SubspaceDebias):
         return self
 
 
-Scale: TypeAlias = Literal["mean", "sum"]
-
 # Directions in which a vocabulary varies by less than this share of the largest are not in it.
 _NO_VARIATION = 1e-10
 # Eigenvalues of T'T that are 0 but for rounding are not below this number.
@@ -266,7 +264,7 @@ class SoftDebias(RowwiseDebias):
     _fit_reads_vocabulary: ClassVar[bool] = True
 
     bias_weight: NotNegative = 0.2
-    scale: Scale = "mean"
+    scale: Literal["mean", "sum"] = "mean"
     n_components: OptionalCount = None
 
     @fits("definitional_sets")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, TypeAlias, get_args
@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import as_seed, check_array, check_choice, check_positive_int
+from wefe._wordset import Vectors
 from wefe.metrics._split_counting import count_at_least
 from wefe.models._passes import Rows
 
 Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
 Method: TypeAlias = Literal["approximate", "exact", "saddlepoint", "auto"]
-Associations: TypeAlias = npt.NDArray[np.float64]
 
 # Statistics that differ by less than this, relative to max(1, |S|), are ties: their words are the
 # same or interchangeable, and only the order of the additions differs.
@@ -171,7 +171,7 @@ def permutation_test(
 
 
 def flip_test(
-    differences: Associations,
+    differences: Vectors,
     alternative: Alternative,
     method: Method,
     n_iterations: int,
@@ -224,7 +224,7 @@ def _approximated(statistic: float, p_value: float, alternative: Alternative) ->
     return PermutationTest(statistic, p_value, nan, "saddlepoint", alternative, n_splits=0)
 
 
-def _sums_of_signs(values: Associations) -> Associations:
+def _sums_of_signs(values: Vectors) -> Vectors:
     sums = np.zeros(1)
     for value in values:
         sums = np.concatenate([sums + value, sums - value])
@@ -240,7 +240,7 @@ def wilson(share: float, n: float, level: float) -> tuple[float, float]:
     return max(low, 0.0) / (2 * (n + z * z)), 1 - max(rest, 0.0) / (2 * (n + z * z))
 
 
-def _as_integers(values: Associations, statistic: float) -> tuple[npt.NDArray[np.int64], int]:
+def _as_integers(values: Vectors, statistic: float) -> tuple[npt.NDArray[np.int64], int]:
     """Values, and the tolerance for ties of the statistic, as multiples of a common unit."""
     largest = float(np.abs(values).max())
     rounding = 4 * len(values) * np.finfo(np.float64).eps * largest
@@ -256,7 +256,7 @@ def _as_integers(values: Associations, statistic: float) -> tuple[npt.NDArray[np
     return np.rint(values / unit).astype(np.int64), int(tolerance / unit)
 
 
-def _common_step(values: Associations, error: float) -> float:
+def _common_step(values: Vectors, error: float) -> float:
     """Step of which all values (such as rounded ones) are multiples up to `error`; 0.0 if none."""
     largest = float(np.abs(values).max())
 
@@ -304,8 +304,6 @@ def _share_bounds(
     return math.nextafter(fewest / n_splits, 0.0), min(upper, 1.0)
 
 
-Numbers = npt.NDArray[np.float64]
-
 # Groups of words that are left out; more would take longer and say little more.
 _MOST_GROUPS = 20
 
@@ -319,12 +317,6 @@ def deletion_groups(n: int) -> list[Rows]:
         return []
     order = np.arange(n) if n <= _MOST_GROUPS else np.random.default_rng(0).permutation(n)
     return list(np.array_split(order, min(n, _MOST_GROUPS)))
-
-
-def left_out(statistic: Callable[[Rows], npt.ArrayLike], n: int) -> Numbers:
-    """Return a statistic with each group left out; it receives the rows of the words that stay."""
-    values = [statistic(np.setdiff1d(np.arange(n), group)) for group in deletion_groups(n)]
-    return np.asarray(values, dtype=np.float64)
 
 
 def jackknife_error(by_set: Sequence[npt.ArrayLike]) -> float:

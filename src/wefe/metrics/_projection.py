@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ from wefe.metrics._declaration import Count, Measurement, Scale
 from wefe.metrics._geometry import ZERO_LENGTH, by_word, row_products, unit_rows, values_by_word
 from wefe.metrics._registry import register
 from wefe.models._tables import chunks
-from wefe.query import Query, Template
+from wefe.query import Query
 
 # Components below this share of the largest one are rounding noise, not directions.
 RANK_TOLERANCE = 1e-7
@@ -323,8 +323,8 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
 class SubspaceMetric(BaseMetric):
     """Base of the metrics whose target sets define a bias subspace."""
 
-    metric_template: ClassVar[Template] = ("n", 1)
-    metric_template_minimum: ClassVar[tuple[int, int]] = (2, 1)
+    metric_template = ("n", 1)
+    metric_template_minimum = (2, 1)
 
     n_components: Count = 1
     direction: Literal["pca", "means"] = "pca"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import compress
 from operator import add
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from wefe._checks import check_sequence, check_word_set, listed
 from wefe._wordset import Vectors, WordSet, WordSets, n_cases_of
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._declaration import Count, Measurement
-from wefe.metrics._exchange import Exchange, TestType
+from wefe.metrics._exchange import TestType
 from wefe.metrics._projection import (
     ROUNDING,
     SubspaceMetric,
@@ -94,9 +94,9 @@ def _check_original(name: str, value: WordEmbeddingModel | None) -> WordEmbeddin
 class _NeighborMetric(SubspaceMetric):
     """Base of the metrics of neighbourhoods; a subclass computes their values."""
 
-    needs_vocabulary: ClassVar[bool] = True
-    takes_original: ClassVar[bool] = True
-    null_exchange: ClassVar[Exchange | None] = "targets"
+    needs_vocabulary = True
+    takes_original = True
+    null_exchange = "targets"
 
     k: Count = DEFAULT_K
     original: Annotated[WordEmbeddingModel | None, _check_original] = None
