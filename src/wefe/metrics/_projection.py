@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ from wefe.metrics._declaration import Count, Measurement, Scale
 from wefe.metrics._geometry import ZERO_LENGTH, by_word, row_products, unit_rows, values_by_word
 from wefe.metrics._registry import register
 from wefe.models._tables import chunks
-from wefe.query import Query
+from wefe.query import Query, Template
 
 # Components below this share of the largest one are rounding noise, not directions.
 RANK_TOLERANCE = 1e-7
@@ -323,7 +323,7 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
 class SubspaceMetric(BaseMetric):
     """Base of the metrics whose target sets define a bias subspace."""
 
-    metric_template = ("n", 1)
+    metric_template: ClassVar[Template] = ("n", 1)
     metric_template_minimum = (2, 1)
 
     n_components: Count = 1
