@@ -71,9 +71,8 @@ def list_metrics() -> list[type[BaseMetric]]:
     for name in dir(wefe.metrics):
         getattr(wefe.metrics, name)  # importing a metric registers it
     _load_metrics_of_others(tuple(sys.path))
-    known = _registry.items()
-    built_in_first = sorted(known, key=lambda at: (not at[1].__module__.startswith("wefe."), at[0]))
-    return [metric for _, metric in built_in_first]
+    by_name = [_registry[name] for name in sorted(_registry)]
+    return sorted(by_name, key=lambda metric: not metric.__module__.startswith("wefe."))
 
 
 @functools.cache
