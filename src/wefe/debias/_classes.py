@@ -96,13 +96,9 @@ class _ClassDebias(RowwiseDebias):
         if words_by_class is None:
             self._require(definitional_sets=definitional_sets)
             sets = self._check_sets_size(definitional_sets, "definitional", None)
-            names: Sequence[str] = ()
-            # Names are those of the sets of a criterion, not of other sets.
-            if (
-                isinstance(criterion, Criterion)
-                and criterion.definitional_sets is definitional_sets
-            ):
-                names = criterion.class_names
+            # Names are those of the sets of a criterion, which `fits` loaded, not of other sets.
+            own: Any = criterion
+            names = own.class_names if own and own.definitional_sets is definitional_sets else ()
             words_by_class = self._word_classes(model, sets, names)
         self.words_by_class_, vectors, labels = look_up(model, words_by_class)
         self._learn(model.name, vectors, labels)

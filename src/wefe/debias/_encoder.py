@@ -94,13 +94,9 @@ def debias_encoder(
         pipeline, name, batch_size=inner.batch_size, cache=False, progress=inner.progress
     )
     if folder is not None:
+        after, benchmarks = mitigated.snapshot(asked), ("wordsim353", "simlex999")
         comparison = compare(
-            before,
-            mitigated.snapshot(asked),
-            queries,
-            quality=("wordsim353", "simlex999"),
-            criterion=criterion,
-            progress=inner.progress,
+            before, after, queries, quality=benchmarks, criterion=criterion, progress=inner.progress
         )
         pipeline.save(os.fspath(folder), create_model_card=False)
         card = _card(method, encoder, len(before), comparison)

@@ -133,12 +133,9 @@ def _opened(
     # Beside the result, where there is room for it.
     beside = Path(path).absolute()
     with TemporaryDirectory(prefix=f".{beside.name[:50]}.", dir=beside.parent) as folder:
+        copied = Path(folder, "vectors.safetensors")
         converted = convert(
-            source,
-            Path(folder, "vectors.safetensors"),
-            name=opened.name,
-            trust_pickle=trust_pickle,
-            progress=progress,
+            source, copied, name=opened.name, trust_pickle=trust_pickle, progress=progress
         )
         yield WordEmbeddingModel(converted.wv, opened.name, vocab_prefix)
 
