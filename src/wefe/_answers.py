@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
 from collections import defaultdict
@@ -14,10 +13,9 @@ import numpy as np
 from wefe._checks import as_seed, progress_bar
 from wefe._evaluation import Evaluation, call_all, in_memory, travelling
 from wefe.embeddings import UnanswerableError, embed_models
-from wefe.metrics._base import BaseMetric, has_own_run_query, result_of
+from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._exchange import ALTERNATIVES
-from wefe.models._load import words_of
-from wefe.models._tables import ArrayVectors, chunks
+from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult, WordUse, uses_of
@@ -165,14 +163,20 @@ def run_all(
     by_query: dict[Query, dict[int, BaseMetric]] = defaultdict(dict)
     for place, (metric, query) in enumerate(asked):
         by_query[query][place] = metric
-    groups, sent = list(by_query.items()), models
+    groups = list(by_query.items())
     if not encodes:
-        sent, options = _prepared(metrics, list(by_query), models, options, n_workers)
+        # A worker can only use forms prepared here; this process can add forms later.
+        forms = check_preprocessors(options.get("preprocessors"))
+        all_forms = n_workers > 1 or options.get("strategy") == "all"
+        for model in models:
+            model.prepare(by_query, forms if all_forms else forms[:1])
+    if n_workers > 1:
+        models, options = [in_memory(model) for model in models], travelling(options)
     # Large calls for workers, else short ones, to show progress.
     n_models = min(_MODELS_AT_ONCE, -(-len(models) // n_workers))
     n_queries = 1 if n_workers == 1 else -(-len(groups) // -(-n_workers // len(models)))
     parts = itertools.product(chunks(len(models), n_models), chunks(len(groups), n_queries))
-    calls = ((groups[some], sent[part], options, wanted) for part, some in parts)
+    calls = ((groups[some], models[part], options, wanted) for part, some in parts)
     answers: list[list[Answer]] = [[] for _ in asked]
     label = ", ".join(metric.metric_short_name for metric in metrics)
     with progress_bar(len(models) * len(asked), label, "query", progress) as bar:
@@ -181,43 +185,6 @@ def run_all(
                 answers[place] += own
                 bar.update(len(own))
     return answers
-
-
-def _prepared(
-    metrics: Sequence[BaseMetric],
-    queries: Sequence[Query],
-    models: Sequence[WordEmbeddingModel],
-    options: Mapping[str, Any],
-    n_workers: int,
-) -> tuple[Sequence[WordEmbeddingModel], Mapping[str, Any]]:
-    """Prepare the look-up of words; return the models and the options to send to workers."""
-    # A worker can only use forms prepared here; this process can add forms later.
-    forms = check_preprocessors(options.get("preprocessors"))
-    all_forms = n_workers > 1 or options.get("strategy") == "all"
-    for model in models:
-        model.prepare(queries, forms if all_forms else forms[:1])
-    if n_workers == 1:
-        return models, options
-    options = travelling(options)
-    return [_for_worker(metrics, queries, model, options) for model in models], options
-
-
-def _for_worker(
-    metrics: Sequence[BaseMetric],
-    queries: Sequence[Query],
-    model: WordEmbeddingModel,
-    options: Mapping[str, Any],
-) -> WordEmbeddingModel:
-    """Return the model to send to a worker, with only the necessary words of a mapped file."""
-    sees_model = any(each.needs_vocabulary or has_own_run_query(each) for each in metrics)
-    if model.held != "mapped" or model.use_subwords or sees_model:
-        return in_memory(model)
-    # Metrics of this package look up only the words of the query.
-    asked = words_of(queries, model.vocab_prefix, options.get("preprocessors"))
-    kept = sorted(filter(model.__contains__, asked))
-    sent = copy.copy(model)
-    sent.wv = ArrayVectors(kept, model.get_vectors(kept), asked, model.name)
-    return sent
 
 
 def no_subquery(metric: BaseMetric) -> str:
