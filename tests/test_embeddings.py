@@ -15,7 +15,7 @@ from wefe.embeddings import (
     get_embeddings_from_set,
     get_embeddings_from_tuples,
 )
-from wefe.metrics import RND
+from wefe.metrics import RND, Measurement
 from wefe.models import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import MetricResult, WordUse
@@ -226,7 +226,7 @@ def test_subwords_are_built_only_if_asked_for_and_no_variant_is_in_the_vocabular
 def test_a_result_is_a_dictionary_that_knows_its_words():
     query = Query([["She", "xyzzy"]], [["math", "plugh"]], ["F"], ["F"])
     embedded = embed_query(toy_model(), query, 0.5, preprocessors=[LOWER])
-    result = MetricResult({"query_name": query.query_name, "result": 0.5}, embedded, "M", None)
+    result = MetricResult(Measurement({"result": 0.5}), embedded, "M")
     assert result == {"query_name": "F wrt F", "result": 0.5}
     assert result.query is query
     assert (result.model_name, result.metric_name, result.details) == ("toy", "M", {})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from wefe._checks import listed, logger
 from wefe._visible import html_table
 from wefe.embeddings import EmbeddedQuery, WordSet, log_lost
+from wefe.metrics._declaration import Measurement
 from wefe.query import Query
 
 __all__ = ["MetricResult"]
@@ -66,25 +67,17 @@ class MetricResult(dict[str, Any]):
     "'Attribute set 0' lost 33% of its words (xyzzy), more than the 20% allowed"
     """
 
-    def __init__(
-        self,
-        values: Mapping[str, Any],
-        embedded: EmbeddedQuery,
-        metric_name: str,
-        nan_reason: str | None = None,
-        details: Mapping[str, Any] | None = None,
-        warnings: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(values)
+    def __init__(self, measured: Measurement, embedded: EmbeddedQuery, metric_name: str) -> None:
+        super().__init__({"query_name": embedded.query.query_name, **measured.values})
         self.query: Query = embedded.query
         self.model_name = embedded.model_name
         self.model_settings = dict(embedded.model_settings)
         self.metric_name = metric_name
         self.targets = uses_of(embedded.targets)
         self.attributes = uses_of(embedded.attributes)
-        self.nan_reason = nan_reason
-        self.details = dict(details or {})
-        self.warnings = warnings
+        self.nan_reason = measured.nan_reason
+        self.details = dict(measured.details)
+        self.warnings = measured.warnings
 
     def __repr__(self) -> str:
         return "\n".join([super().__repr__(), *(f"Warning: {text}" for text in self.warnings)])

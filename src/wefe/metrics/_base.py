@@ -223,12 +223,9 @@ class BaseMetric(PermutationTested):
         sides = targets, embedded.attributes
         nothing = metric._measured(math.nan, reason=reason)
         measured = metric._tested(nothing if reason else metric._measure(*sides), *sides)
-        reason = measured.nan_reason
-        if reason is None and math.isnan(measured.values["result"]):
-            reason = metric._why_undefined(*sides)
-        values = {"query_name": query.query_name, **measured.values}
-        facts = reason, measured.details, measured.warnings
-        return MetricResult(values, embedded, metric.scale().label, *facts)
+        if measured.nan_reason is None and math.isnan(measured.values["result"]):
+            measured = dataclasses.replace(measured, nan_reason=metric._why_undefined(*sides))
+        return MetricResult(measured, embedded, metric.scale().label)
 
     def _with_params(self, **params: Any) -> tuple[Self, Lookup]:
         """Split parameters of `run_query`: a metric that has its own ones, and look-up options.
