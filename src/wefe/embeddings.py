@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypedDict
@@ -193,10 +193,8 @@ def get_embeddings_from_query(
     if reason := embedded.nan_reason:
         logger.warning("%s: no embeddings of %s: %s", model.name, query.query_name, reason)
         return None
-    targets, attributes = (
-        {part.name: _as_dict(part, model) for part in side}
-        for side in (embedded.targets, embedded.attributes)
-    )
+    sides = embedded.targets, embedded.attributes
+    targets, attributes = ({part.name: _as_dict(part, model) for part in side} for side in sides)
     return targets, attributes
 
 
@@ -368,9 +366,8 @@ def embed_sets(
 ) -> tuple[WordSet, ...]:
     """Look up named sets of words; every look-up uses this function."""
     check_model(model)
-    embedded = _word_sets(
-        model.name, sets, *_look_up(model, sets, preprocessors, strategy), normalize=normalize
-    )
+    found, vectors = _look_up(model, sets, preprocessors, strategy)
+    embedded = _word_sets(model.name, sets, found, vectors, normalize)
     for part in embedded if verbose else ():
         counts = len(part), part.n_entries, part.name, len(part.lost)
         logger.info("%s: found %d forms for %d words of %r, lost %d", model.name, *counts)
@@ -399,7 +396,7 @@ def embed_models(
     for (_, found), members in groups.items():
         with suppress(UnusableVectorError):
             vectors = np.stack(list(members.values()))
-            sets = _word_sets("", sides, found, vectors, normalize=normalize)
+            sets = _word_sets("", sides, found, vectors, normalize)
             if _why_undefined(models[0], sets, threshold) is None:
                 yield list(members), EmbeddedQuery(query, "", sets)
 
@@ -411,13 +408,23 @@ def _look_up(
     strategy: Strategy = "first",
 ) -> tuple[tuple[_Found, ...], FloatArray]:
     """Return what is found of each set, and the vectors of all forms."""
-    found = tuple(_found(model, words, preprocessors, strategy) for _, words in sets)
+    prefix, found = model.vocab_prefix, []
+    plain = preprocessors is None and strategy == "first" and not model._hidden
+    for _, words in sets:
+        written = tuple(prefix + word for word in words) if prefix else words
+        if plain and all(map(model.vocab.__contains__, written)):
+            found.append(_all_found(written))
+            continue
+        hits = forms_found(model, words, preprocessors, strategy)
+        row_of = dict(zip(dict.fromkeys(itertools.chain(*hits.values())), itertools.count()))
+        first_row = tuple(row_of[hits[word][0]] if hits[word] else None for word in words)
+        found.append((tuple(row_of), tuple(word for word in hits if not hits[word]), first_row))
     # One call, so that an encoder computes all vectors in one batch.
-    return found, model.get_vectors([form for forms, _, _ in found for form in forms])
+    return tuple(found), model.get_vectors([form for forms, _, _ in found for form in forms])
 
 
 def _word_sets(
-    label: str, named: _NamedSets, found: Sequence[_Found], every: FloatArray, *, normalize: bool
+    label: str, named: _NamedSets, found: Sequence[_Found], every: FloatArray, normalize: bool
 ) -> tuple[WordSet, ...]:
     """Return word sets with the vectors of the forms found, of shape (..., n_forms, dim)."""
     check_bool("normalize", normalize)
@@ -467,31 +474,10 @@ def forms_found(
 _Found: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[int | None, ...]]
 
 
-def _found(
-    model: WordEmbeddingModel,
-    words: tuple[str, ...],
-    preprocessors: Preprocessors | None,
-    strategy: Strategy,
-) -> _Found:
-    prefix = model.vocab_prefix
-    written = tuple(prefix + word for word in words) if prefix else words
-    plain = preprocessors is None and strategy == "first"
-    if plain and not model._hidden and all(map(model.vocab.__contains__, written)):
-        return _all_found(written)
-    hits = forms_found(model, words, preprocessors, strategy)
-    row_of = _numbered(itertools.chain.from_iterable(hits.values()))
-    first_row = tuple(row_of[hits[word][0]] if hits[word] else None for word in words)
-    return tuple(row_of), tuple(word for word in hits if not hits[word]), first_row
-
-
 @functools.lru_cache(maxsize=1024)  # the same sets are looked up in many models
 def _all_found(words: tuple[str, ...]) -> _Found:
-    row_of = _numbered(words)
+    row_of = dict(zip(dict.fromkeys(words), itertools.count()))
     return tuple(row_of), (), tuple(row_of[word] for word in words)
-
-
-def _numbered(forms: Iterable[str]) -> dict[str, int]:
-    return {form: row for row, form in enumerate(dict.fromkeys(forms))}
 
 
 def _why_undefined(model: WordEmbeddingModel, incomplete: WordSets, threshold: float) -> str | None:
