@@ -72,14 +72,12 @@ def write(
             print(write_one(title, frame))
 
 
-def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
+def as_text(frame: pd.DataFrame) -> str:
     """Return a table as text, with as many columns as fit the terminal."""
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    if index:
-        frame = frame.rename_axis("").reset_index()
     columns = [_column(str(name), frame.iloc[:, i]) for i, name in enumerate(frame)]
     numeric = is_number(frame)
     wide = [max(map(cell_len, column)) for column in columns]

@@ -163,7 +163,7 @@ def measure(
         for i, answer in enumerate(answers):
             rows.append({**place, "model": i, "model_name": names[i], **answer})
             if audit:
-                rows[-1]["warnings"] = _audited(answer, *run, compared[i], params)
+                rows[-1]["warnings"] = _audited(answer, *run, compared[i], **params)
     scores = tidy_frame(sorted(rows, key=itemgetter("task", "model")))
     _log(scores, with_lost_words=params.get("warn_not_found_words", False))
     return scores
@@ -444,18 +444,11 @@ def _log(scores: pd.DataFrame, *, with_lost_words: bool) -> None:
         logger.warning("%s lacks %d words of %r: %s", row.model_name, *words)
 
 
-def _audited(
-    answer: Answer,
-    metric: BaseMetric,
-    query: Query,
-    model: WordEmbeddingModel,
-    options: Mapping[str, Any],
-) -> list[str]:
+def _audited(answer: Answer, *asked: Any, **options: Any) -> list[str]:
     """Return the warnings of a score, with those of the audit if it is not NaN."""
     from wefe.audit import score_warnings  # a slow import
 
-    is_nan = math.isnan(answer["score"])
-    found = () if is_nan else score_warnings(metric, query, model, **options)
+    found = () if math.isnan(answer["score"]) else score_warnings(*asked, **options)
     return [*(answer.get("warnings") or ()), *map(str, found)]
 
 

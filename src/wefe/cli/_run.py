@@ -222,7 +222,8 @@ def _print_results(results: StudyResults) -> None:
     if not ranking.empty:
         is_whole = (ranking.dropna() % 1 == 0).all(axis=None)
         tell(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
-        print(as_text(ranking.astype("Int64") if is_whole else ranking, index=True))
+        ranking = ranking.astype("Int64") if is_whole else ranking
+        print(as_text(ranking.rename_axis("").reset_index()))
         say_blank(ranking, 'set [aggregation] missing = "models"')
     # Failures are listed below.
     say_undefined(tidy[tidy["status"] == "done"])
