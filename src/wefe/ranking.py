@@ -11,7 +11,7 @@ import pandas as pd
 
 from wefe._checks import check_choice, check_number, check_sequence, found, logger
 from wefe._visible import numbered
-from wefe.aggregation import HEADING, Best, best_of_heading, heading_of, matrix_of, metric_of_label
+from wefe.aggregation import Best, best_of_heading, heading_of, matrix_of
 
 __all__ = ["calculate_ranking_correlations", "create_ranking", "overall_scores", "score_column"]
 
@@ -109,13 +109,10 @@ def ranked(
 ) -> pd.DataFrame:
     """Rank like :func:`create_ranking`, without a warning about models without a score."""
     columns = list(_columns(tables, order_needed=ascending is None))
-    models = dict.fromkeys(name for column, _ in columns for name in column.index)
-    labels = numbered([str(column.name) for column, _ in columns])
-    order = {
-        label: without_noise(column, best)
-        for label, (column, best) in zip(labels, columns, strict=True)
-    }
-    table = pd.DataFrame(order).reindex(list(models)).rename_axis("model_name")
+    models = dict.fromkeys(name for column in columns for name in column.index)
+    labels = numbered([str(column.name) for column in columns])
+    order = pd.DataFrame(dict(zip(labels, columns, strict=True)))
+    table = order.reindex(list(models)).rename_axis("model_name")
     return table.rank(method=method, ascending=ascending in (None, True))
 
 
@@ -210,8 +207,8 @@ def calculate_ranking_correlations(
 
 def _columns(
     tables: pd.DataFrame | Sequence[pd.DataFrame], order_needed: bool
-) -> Iterator[tuple[pd.Series, Best]]:
-    """Yield the scores to rank by model, and which scores are better."""
+) -> Iterator[pd.Series]:
+    """Yield how bad each model is, under the heading of its scores."""
     given = [tables] if isinstance(tables, pd.DataFrame) else check_sequence("tables", tables)
     if len(given) == 0:
         raise ValueError("results_dataframes is empty; there is nothing to rank.")
@@ -226,7 +223,7 @@ def _columns(
         if {"metric", "model_name", "score", "best"} <= names:
             for _, part in table.groupby(["query_set", "metric"], sort=False, dropna=False):
                 column = part.set_index("model_name")["score"].rename(heading_of(part))
-                yield column, part["best"].iloc[0] if order_needed else "lower"
+                yield without_noise(column, part["best"].iloc[0] if order_needed else "lower")
             continue
         column = table.iloc[:, -1]
         name, is_matrix = str(column.name), table.columns.name is not None
@@ -236,26 +233,14 @@ def _columns(
                 "run_queries with aggregate_results=True."
             )
         n_answered = int(table.iloc[:, :-1].notna().all().sum())
-        yield column, _best_of(name, n_answered) if order_needed else "lower"
-
-
-def _best_of(name: str, n_scores: int) -> Best:
-    """Return which scores are better in the last column of a table of `run_queries`."""
-    best = best_of_heading(name, n_scores)
-    if best is not None:
-        return best
-    match = HEADING.fullmatch(name)
-    if match is not None and metric_of_label(match["label"]) is not None:
-        raise ValueError(
-            f"results_dataframes: {name!r} is a sum over an unknown number of scores. Rank the "
-            "tables that wefe.aggregate returns, or pass ascending."
-        )
-    logger.warning(
-        "it is unknown what is better in %r, so lower scores are ranked first. Use score_column or "
-        "ascending= to change this",
-        name,
-    )
-    return "lower"
+        best = best_of_heading(name, n_answered) if order_needed else "lower"
+        if best is None:
+            logger.warning(
+                "it is unknown what is better in %r, so lower scores are ranked first. Use "
+                "score_column or ascending= to change this",
+                name,
+            )
+        yield without_noise(column, "lower" if best is None else best)
 
 
 def without_noise(scores: pd.Series, best: Best = "lower") -> pd.Series:
