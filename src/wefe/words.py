@@ -8,23 +8,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, TypedDict
+from typing import Any, Protocol, TypeAlias
 
 from wefe._checks import check_bool, check_choice, check_known, check_sequence, found
 
 __all__ = ["preprocess_word", "variants"]
-
-
-class Preprocessor(TypedDict, total=False):
-    """Options of a preprocessor: a plain dictionary with any keys of :func:`preprocess_word`."""
-
-    lowercase: bool
-    uppercase: bool
-    titlecase: bool
-    strip_accents: bool | Literal["ascii", "unicode"]
-    unicode_form: Literal["NFC", "NFD", "NFKC", "NFKD"]
-    apostrophes: Literal["straight", "typographic"]
-    preprocessor: Callable[[str], str]
 
 
 CASES: dict[str, Callable[[str], str]] = {
@@ -101,14 +89,14 @@ def preprocess_word(
     return (vocab_prefix or "") + _apply(word, checked)
 
 
-def check_preprocessor(options: object) -> Preprocessor:
+def check_preprocessor(options: object) -> Mapping[str, Any]:
     """Return a valid preprocessor."""
     if not isinstance(options, dict):
         raise TypeError(
             "a preprocessor must be a dict of options such as {'lowercase': True}; "
             f"got {found(options)}."
         )
-    check_known("preprocessor", options, Preprocessor.__annotations__)
+    check_known("preprocessor", options, (*CASES, *CHOICES, "preprocessor"))
     for option, value in options.items():
         if option in CASES:
             check_bool(f"the option {option!r}", value)
@@ -117,10 +105,10 @@ def check_preprocessor(options: object) -> Preprocessor:
                 raise TypeError(f"the option {option!r} must be a callable; got {found(value)}.")
         elif option != "strip_accents" or not isinstance(value, bool):
             check_choice(option, value, CHOICES[option])
-    return options  # type: ignore[return-value]
+    return options
 
 
-def check_preprocessors(preprocessors: object) -> tuple[Preprocessor, ...]:
+def check_preprocessors(preprocessors: object) -> tuple[Mapping[str, Any], ...]:
     """Return a list of preprocessors as a tuple; None means ``[{}]``."""
     if preprocessors is None:
         return ({},)
@@ -130,9 +118,7 @@ def check_preprocessors(preprocessors: object) -> tuple[Preprocessor, ...]:
     return tuple(check_preprocessor(options) for options in sequence)
 
 
-def variants(
-    word: str, preprocessors: Sequence[Preprocessor], vocab_prefix: str | None = None
-) -> list[str]:
+def variants(word: str, preprocessors: Preprocessors, vocab_prefix: str | None = None) -> list[str]:
     """Return the distinct forms of a word, in the order of the preprocessors.
 
     Parameters
@@ -181,7 +167,7 @@ def each_word(words: Words) -> Iterator[tuple[str, bool]]:
             raise TypeError(f"words must be strings or queries; got {found(entry)}.")
 
 
-def _apply(word: str, options: Preprocessor) -> str:
+def _apply(word: str, options: Mapping[str, Any]) -> str:
     if not options:
         return word
     function = options.get("preprocessor")

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from wefe._checks import check_choice, check_text, found, nearest
 from wefe._files import read_text
 from wefe.datasets._download import FILES, fetch_file
-from wefe.words import Preprocessor, variants
+from wefe.words import Preprocessors, variants
 
 Kind: TypeAlias = Literal["similarity", "analogy", "categorisation", "outlier"]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -50,7 +50,7 @@ _WITHOUT_HEADER: dict[int, tuple[Kind, str]] = {
     4: ("analogy", "four words, or ': ' and the name of a section"),
 }
 #: Words are looked up as written, then in lower case.
-LOOKUP: tuple[Preprocessor, ...] = ({}, {"lowercase": True})
+LOOKUP: Preprocessors = ({}, {"lowercase": True})
 _MARKED = re.compile("-[njv]$")
 
 # Name -> kind, n_items, about, and a file that gensim's tests contain or that is downloaded.
