@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from wefe import Query, WordEmbeddingModel, compare_models, measure
+from wefe._bootstrap import Resampling
 from wefe._evaluation import Evaluation
 from wefe._wordset import FractionalWeightsError, Weights
 from wefe.comparison import _weights
@@ -139,9 +140,9 @@ def test_a_query_that_occurs_twice_is_no_more_evidence(metric):
 def test_words_of_a_pair_weigh_the_same(relation):
     asked = Query(QUERIES[0].target_sets, QUERIES[0].attribute_sets[:1])
     own = Evaluation(RIPA(), asked, ONE, {"relation": relation})
-    x, y, _ = (each.matrix() for each in _weights(own, 7, 0).values())
+    x, y, _ = (each.matrix() for each in _weights(own, Resampling(40, 0.95, 0)).values())
     assert np.array_equal(x, y)
-    expected = np.array([exponential(f"w{i}\nw{i + 5}", 7) for i in range(5)]).T
+    expected = np.array([exponential(f"w{i}\nw{i + 5}", 40) for i in range(5)]).T
     assert x == pytest.approx(5 * expected / expected.sum(axis=1, keepdims=True))
     found = compare_models("ripa", [asked], ONE, OTHER, metric_params={"relation": relation})
     assert 0 < found.p_value <= 1

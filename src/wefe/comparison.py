@@ -124,7 +124,7 @@ def compare_models(
     for query in generate_subqueries_from_queries_list(instance, asked):
         try:
             pair = [Evaluation(instance, query, m, params) for m in models]
-            resampled = [resampled_distances(each, n_bootstrap, wanted.seed) for each in pair]
+            resampled = [resampled_distances(each, wanted) for each in pair]
             _differences(*resampled)
         except UnanswerableError as error:
             left_out[query.query_name] = str(error)
@@ -174,26 +174,24 @@ def _differences(one: Vectors, other: Vectors) -> Vectors:
     return np.where(defined, differences, differences[defined].mean())
 
 
-def resampled_distances(evaluation: Evaluation, n_bootstrap: int, seed: int) -> Vectors:
+def resampled_distances(evaluation: Evaluation, wanted: Resampling) -> Vectors:
     """Return the distances of resamples from no bias; the same words get the same resamples."""
     if reason := why_none(evaluation):
         raise UnanswerableError(reason)
     try:
-        scores = evaluation.scores(_weights(evaluation, n_bootstrap, seed))
+        scores = evaluation.scores(_weights(evaluation, wanted))
     except FractionalWeightsError:
-        scores = evaluation.scores(_weights(evaluation, n_bootstrap, seed, whole=True))
+        scores = evaluation.scores(_weights(evaluation, wanted, whole=True))
     return np.asarray(evaluation.scale.bias(scores))
 
 
-def _weights(
-    evaluation: Evaluation, n_bootstrap: int, seed: int, whole: bool = False
-) -> dict[int, Weights]:
+def _weights(evaluation: Evaluation, wanted: Resampling, whole: bool = False) -> dict[int, Weights]:
     """Return weights of all sets that depend only on the words and the seed."""
 
     def drawn_for(words: Sequence[str]) -> np.random.Generator:
-        return np.random.default_rng([seed, *"\n".join(words).encode()])
+        return np.random.default_rng([wanted.seed, *"\n".join(words).encode()])
 
-    weights: dict[int, Weights] = {}
+    weights, n_bootstrap = dict[int, Weights](), wanted.n_bootstrap
     for stratum, size in evaluation.strata.items():
         rows = zip(*(evaluation.sets[i].words for i in stratum), strict=True)
         # Both orders of a pair get the same weights.

@@ -355,7 +355,7 @@ def _run_interval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
         facts = resampling(evaluation)
         with suppress(ValueError):  # there is nothing to draw
             # Used to compare models, which share their resamples.
-            found = resampled_distances(evaluation, resampling.n_bootstrap, resampling.seed)
+            found = resampled_distances(evaluation, resampling)
             facts["distances"] = base64.b64encode(found.astype("<f4").tobytes()).decode()
         return facts
 
