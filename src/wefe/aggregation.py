@@ -134,21 +134,18 @@ def aggregated(
         no_bias = no_bias if answered.empty else no_bias[answered.columns]
         scale = Scale(str(metric), tuple(part[["scale_min", "scale_max"]].iloc[0]), no_bias.mean())
         column, best = _total(function, answered, no_bias)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "query_set": query_set,
-                    "metric": metric,
-                    "model_name": matrix.index,
-                    "score": column.reindex(matrix.index).to_numpy(),
-                    "best": best,
-                    "aggregation": _describe(function, scale, notes),
-                    "n_scores": answered.shape[1],
-                    "left_out": [left_out] * len(matrix),
-                    "n_queries": part["n_queries"].iloc[0],
-                }
-            )
-        )
+        columns = {
+            "query_set": query_set,
+            "metric": metric,
+            "model_name": matrix.index,
+            "score": column.reindex(matrix.index).to_numpy(),
+            "best": best,
+            "aggregation": _describe(function, scale, notes),
+            "n_scores": answered.shape[1],
+            "left_out": [left_out] * len(matrix),
+            "n_queries": part["n_queries"].iloc[0],
+        }
+        parts.append(pd.DataFrame(columns))
     return pd.concat(parts, ignore_index=True), notes
 
 

@@ -231,16 +231,8 @@ def run_queries(
         "lost_vocabulary_threshold": lost_vocabulary_threshold,
         "warn_not_found_words": warn_not_found_words,
     }
-    scores = measure(
-        as_metric(metric),
-        check_queries(queries),
-        models,
-        queries_set_name,
-        how | dict(metric_params or {}),
-        generate_subqueries,
-        n_jobs,
-        progress,
-    )
+    asked = as_metric(metric), check_queries(queries), models, queries_set_name
+    scores = measure(*asked, how | dict(metric_params or {}), generate_subqueries, n_jobs, progress)
     # The matrix has no column for warnings, so log them.
     for text, rows in scores.groupby("warnings", sort=False):
         logger.warning("%d of %d scores: %s", len(rows), len(scores), text)
