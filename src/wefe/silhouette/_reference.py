@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -115,110 +117,96 @@ def make_biased_embeddings(
     1.28
     """
     dial = check_share("bias", bias)
-    reference = _Reference(query, n_words, dim, noise, random_state)
-    return reference.model(dial, f"bias {dial:g}")
+    return _Reference(query, n_words, dim, noise, random_state).model(dial)
 
 
+@dataclass
 class _Reference:
     """All random draws of a reference model, which give vectors for any bias strength."""
 
-    def __init__(
-        self,
-        query: Query,
-        n_words: int = 10_000,
-        dim: int = 300,
-        noise: float = 1.0,
-        random_state: int | np.random.Generator | None = 0,
-    ) -> None:
-        check_query(query)
-        self.targets, self.attributes = (
-            [list(dict.fromkeys(words)) for words in sets]
-            for sets in (query.target_sets, query.attribute_sets)
-        )
-        if len(self.targets) < 2 or not self.attributes:
+    query: Query
+    n_words: int = 10_000
+    dim: int = 300
+    noise: float = 1.0
+    random_state: int | np.random.Generator | None = 0
+
+    def __post_init__(self) -> None:
+        from scipy.linalg import helmert
+
+        check_query(self.query)
+        sets = self.query.target_sets + self.query.attribute_sets
+        n_groups = len(self.query.target_sets)
+        n_concepts = len(sets) - n_groups
+        if n_groups < 2 or not n_concepts:
             raise ValueError(
                 "a reference model needs a query with two or more target sets and one or more "
-                f"attribute sets; {query.query_name!r} has another shape."
+                f"attribute sets; {self.query.query_name!r} has another shape."
             )
-        n, least = len(self.query_words), _least_dim(len(self.targets), len(self.attributes))
-        self.n_words = check_positive_int("n_words", n_words, n)
-        self.dim = check_positive_int("dim", dim, least)
-        self.noise = check_number("noise", noise, at_least=0)
+        by_set = [list(dict.fromkeys(words)) for words in sets]
+        self.words = list(itertools.chain(*by_set))
+        # The group subspace, mean, frequency, topics, what group words share, what the words of
+        # each concept share, and noise.
+        least = (n_groups - 1) + 1 + 1 + n_concepts + 1 + n_concepts + 3 * _LEAST_NOISE_DIMS
+        self.n_words = check_positive_int("n_words", self.n_words, len(self.words))
+        self.dim = check_positive_int("dim", self.dim, least)
+        self.noise = check_number("noise", self.noise, at_least=0)
         # Grows like `noise` at first, and stays below sqrt(2): these parts are of fixed length.
         self.scale = self.noise * math.sqrt(2 / (1 + self.noise**2))
-        self._place_subspaces()
-        *seeds, of_fillers = np.random.SeedSequence(as_seed(random_state)).spawn(5)
+        n_noise = (self.dim - least) // 3 + _LEAST_NOISE_DIMS
+        # Last, concept words alone, who get what is left over.
+        ends = np.cumsum([n_groups - 1, 1, 1, n_concepts, n_noise, 1 + n_noise])
+        parts = np.split(np.arange(self.dim), ends)
+        self.group, self.common, self.frequency, self.topics, self.shared = parts[:5]
+        self.of_groups, self.of_concepts = parts[5:]
+        # Mean 0, and all equally far from each other.
+        self.groups = unit_rows(helmert(n_groups).T)
+        *seeds, self._filler_seed = np.random.SeedSequence(as_seed(self.random_state)).spawn(5)
         order, basis, of_targets, of_concepts = map(np.random.default_rng, seeds)
-        self._filler_seed = of_fillers
-        self._order_words(order)
+        *rarities, self._filler_rarity = self._ranked([len(words) for words in by_set], order)
         # Row i of the basis is where coordinate i points to.
         self.basis = np.linalg.qr(basis.standard_normal((self.dim, self.dim)))[0]
-        self.target_vectors = self._draw_targets(of_targets) @ self.basis
-        concepts = [self._draw_concept(j, of_concepts) for j, _ in enumerate(self.attributes)]
+        self._targets = self._draw_targets(rarities[:n_groups], of_targets) @ self.basis
+        concepts = [self._draw_concept(*own, of_concepts) for own in enumerate(rarities[n_groups:])]
         self._concepts = [np.concatenate(parts) for parts in zip(*concepts, strict=True)]
 
-    @property
-    def query_words(self) -> list[str]:
-        """The words of the query, targets first."""
-        return [word for part in self.targets + self.attributes for word in part]
-
-    def model(self, bias: float, name: str, *, fillers: bool = True) -> WordEmbeddingModel:
+    def model(self, bias: float, *, fillers: bool = True) -> WordEmbeddingModel:
         """The words of the query; with `fillers` the whole vocabulary, in order of frequency."""
         lengths, fixed, lean, own = self._concepts
         # Group words have nothing of the own part, so the dial changes their cosines with concept
         # words by the lean and by nothing else.
         rows = fixed + bias * lean
         concepts = lengths * (rows + _rest(rows)[:, None] * own)
-        words = self.query_words
-        vectors = np.concatenate([self.target_vectors, concepts @ self.basis])
+        words, vectors = self.words, np.concatenate([self._targets, concepts @ self.basis])
         if fillers:
             drawn = self._draw_fillers() @ self.basis
-            order = np.argsort(self._rows)
             every = words + [f"word{i:04d}" for i in range(1, len(drawn) + 1)]
-            words, vectors = [every[i] for i in order], np.concatenate([vectors, drawn])[order]
-        return WordEmbeddingModel((words, vectors), name)
+            words = [every[i] for i in self._order]
+            vectors = np.concatenate([vectors, drawn])[self._order]
+        return WordEmbeddingModel((words, vectors), f"bias {bias:g}")
 
-    def _place_subspaces(self) -> None:
-        from scipy.linalg import helmert
-
-        n_groups, n_concepts = len(self.targets), len(self.attributes)
-        noise = (self.dim - _least_dim(n_groups, n_concepts)) // 3 + _LEAST_NOISE_DIMS
-        # Last, concept words alone, who get what is left over.
-        ends = np.cumsum([n_groups - 1, 1, 1, n_concepts, noise, 1 + noise])
-        parts = np.split(np.arange(self.dim), ends)
-        self.group, self.common, self.frequency, self.topics, self.shared = parts[:5]
-        self.of_groups, self.of_concepts = parts[5:]
-        # Mean 0, and all equally far from each other.
-        self.groups = unit_rows(helmert(n_groups).T)
-
-    def _order_words(self, rng: np.random.Generator) -> None:
-        """Draw the frequency rank of every word; twins have neighbouring ranks."""
-        of_positions = rng.random(max(map(len, self.targets)))
-        of_concepts = rng.random(sum(map(len, self.attributes)))
-        of_targets = [of_positions[: len(part)] for part in self.targets]
-        n_fillers = self.n_words - len(self.query_words)
-        keys = np.concatenate([*of_targets, of_concepts, np.sort(rng.random(n_fillers))])
-        self._rows = keys.argsort(kind="stable").argsort()
+    def _ranked(self, sizes: Sequence[int], rng: np.random.Generator) -> list[Vectors]:
+        """Order all words by frequency; return the rarity of those of each set, and of fillers."""
+        n_groups = len(self.groups)
+        of_positions = rng.random(max(sizes[:n_groups]))
+        of_concepts = rng.random(sum(sizes[n_groups:]))
+        # Twins have neighbouring ranks.
+        of_targets = [of_positions[:size] for size in sizes[:n_groups]]
+        of_fillers = np.sort(rng.random(self.n_words - len(self.words)))
+        self._order = np.concatenate([*of_targets, of_concepts, of_fillers]).argsort(kind="stable")
         # Logarithm of the rank, with a mean of about 0; clipped for the few most frequent words.
-        self._rarity = np.clip(1 + np.log((self._rows + 1) / self.n_words), -2, 1)
+        rarity = np.clip(1 + np.log((self._order.argsort() + 1) / self.n_words), -2, 1)
+        return np.split(rarity, np.cumsum(sizes))
 
     def _lengths(self, rarity: Vectors, rng: np.random.Generator) -> Vectors:
         noise = _LENGTH_NOISE * rng.standard_normal(len(rarity)).clip(-3, 3)
         return np.asarray(_LENGTH * np.exp(_LENGTH_SLOPE * rarity + noise))
 
-    def _draw_targets(self, rng: np.random.Generator) -> Vectors:
-        sizes = [len(part) for part in self.targets]
-        n, start = max(sizes), sum(sizes[: int(np.argmax(sizes))])
-        rarity = self._rarity[start : start + n]
-        lengths = self._lengths(rarity, rng)
-        apart = np.concatenate(
-            [
-                _FREQUENCY * rarity[:, None],
-                self.scale * _TOPIC_NOISE * _directions(rng, n, len(self.attributes)),
-                self.scale * _SHARED_NOISE * _directions(rng, n, len(self.shared)),
-            ],
-            axis=1,
-        )
+    def _draw_targets(self, rarities: Sequence[Vectors], rng: np.random.Generator) -> Vectors:
+        sizes, rarity = [len(own) for own in rarities], max(rarities, key=len)
+        n, lengths = len(rarity), self._lengths(rarity, rng)
+        topics = self.scale * _TOPIC_NOISE * _directions(rng, n, len(self.topics))
+        shared = self.scale * _SHARED_NOISE * _directions(rng, n, len(self.shared))
+        apart = np.column_stack([_FREQUENCY * rarity, topics, shared])
         own = _around(np.eye(len(self.of_groups))[0], self.noise * _NOISE_RATIO, n, rng)
         sets = []
         for size, direction in zip(sizes, self.groups, strict=True):
@@ -236,45 +224,34 @@ class _Reference:
             sets.append(of_set[:, None] * rows)
         return np.concatenate(sets)
 
-    def _draw_concept(self, j: int, rng: np.random.Generator) -> tuple[Vectors, ...]:
-        n = len(self.attributes[j])
-        start = sum(map(len, self.targets + self.attributes[:j]))
-        rarity = self._rarity[start : start + n]
-        lengths = self._lengths(rarity, rng)
+    def _draw_concept(
+        self, j: int, rarity: Vectors, rng: np.random.Generator
+    ) -> tuple[Vectors, ...]:
+        n, lengths = len(rarity), self._lengths(rarity, rng)
         spread = _LEAN + _LEAN_SPREAD * _evenly(n, rng)
         wobble = rng.standard_normal((n, len(self.group))).clip(-3, 3)
         wobble -= wobble.mean(axis=0)
-        fixed = np.zeros((n, self.dim))
+        fixed, own, lean = np.zeros((3, n, self.dim))
         fixed[:, self.common] = (_COMMON + _COMMON_SPREAD * _evenly(n, rng))[:, None]
         fixed[:, self.frequency] = _FREQUENCY * rarity[:, None]
         seen = np.concatenate([self.topics, self.shared])
         ratio = self.noise * _NOISE_RATIO
         fixed[:, seen] = _CONTENT * _around(np.eye(len(seen))[j], ratio, n, rng)
-        own = np.zeros((n, self.dim))
         own[:, self.of_concepts] = _around(np.eye(len(self.of_concepts))[j], ratio, n, rng)
-        lean = np.zeros((n, self.dim))
-        if j < len(self.targets):
-            lean[:, self.group] = (
-                spread[:, None] * self.groups[j] + self.scale * _LEAN_NOISE * wobble
-            )
+        if j < len(self.groups):
+            lean[:, self.group] = spread[:, None] * self.groups[j]
+            lean[:, self.group] += self.scale * _LEAN_NOISE * wobble
         return lengths[:, None], fixed, lean, own
 
     def _draw_fillers(self) -> Vectors:
         """Draw words in clusters: those of the groups and concepts, and many others."""
-        rng = np.random.default_rng(self._filler_seed)
-        n = self.n_words - len(self.query_words)
-        rarity = self._rarity[len(self.query_words) :]
-        lengths = self._lengths(rarity, rng)
-        of_groups = np.zeros((len(self.targets), self.dim))
+        rng, rarity = np.random.default_rng(self._filler_seed), self._filler_rarity
+        n, lengths = len(rarity), self._lengths(rarity, rng)
+        of_groups = np.zeros((len(self.groups), self.dim))
         of_groups[:, self.group] = _GROUP * self.groups
         of_groups[:, self.of_groups[0]] = math.sqrt(1 - _GROUP**2)
-        centres = np.concatenate(
-            [
-                of_groups,
-                np.eye(self.dim)[self.topics],
-                _directions(rng, 1 + n // _CLUSTER_SIZE, self.dim),
-            ]
-        )
+        others = _directions(rng, 1 + n // _CLUSTER_SIZE, self.dim)
+        centres = np.concatenate([of_groups, np.eye(self.dim)[self.topics], others])
         sizes = rng.lognormal(0.0, 0.7, len(centres))
         cluster = rng.choice(len(centres), n, p=sizes / sizes.sum())
         ratios = self.noise * rng.uniform(*_FILLER_RATIOS, n)
@@ -351,18 +328,18 @@ def dial_response(
     dial = [check_share(f"biases[{i}]", b) for i, b in enumerate(biases)]
     check_positive_int("n_seeds", n_seeds)
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_seeds).tolist()
-    small = [_models(query, dial, seed, fillers=False, **model_params) for seed in seeds]
+    references = [_Reference(query, random_state=seed, **model_params) for seed in seeds]
     rows = []
     for metric in asked:
         if not (parts := metric.subqueries(query)):
             rows.append([math.nan] * (len(dial) + 1) + [no_subquery(metric)])
             continue
-        # Whole models of one seed after the other: all at once may need gigabytes.
-        whole = (_models(query, dial, seed, **model_params) for seed in seeds)
-        by_seed = whole if metric.needs_vocabulary else small
-        running: Any = {"n_jobs": n_jobs, "progress": progress}
-        with noted([]):  # the table has a note instead
-            tables = [measure(metric, parts, models, **running) for models in by_seed]
+        tables = []
+        for reference in references:
+            # Whole models of one seed after the other: all at once may need gigabytes.
+            models = [reference.model(b, fillers=metric.needs_vocabulary) for b in dial]
+            with noted([]):  # the table has a note instead
+                tables.append(measure(metric, parts, models, n_jobs=n_jobs, progress=progress))
         rows.append(_response(pd.concat(tables), np.array(dial), n_seeds))
     labels = unique_labels([metric.scale().label for metric in asked], "metrics")
     return pd.DataFrame(rows, index=labels, columns=[*dial, "rank_correlation", "note"])
@@ -380,25 +357,12 @@ def _response(table: pd.DataFrame, dial: Vectors, n_seeds: int) -> list[Any]:
     return [*curves.mean(axis=0), correlation, "; ".join(notes)]
 
 
-def _models(
-    query: Query, dial: Sequence[float], seed: int, *, fillers: bool = True, **model_params: Any
-) -> list[WordEmbeddingModel]:
-    reference = _Reference(query, random_state=seed, **model_params)
-    return [reference.model(b, f"bias {b:g} ({seed})", fillers=fillers) for b in dial]
-
-
 def _steady(metric: MetricLike) -> BaseMetric:
     """Return a metric; RNSB without its random hold-out, unless it is an instance."""
     instance = as_metric(metric)
     if instance is not metric and "holdout" in instance.subset_params:
         return instance._with_params(holdout=False)[0]
     return instance
-
-
-def _least_dim(n_groups: int, n_concepts: int) -> int:
-    # The group subspace, mean, frequency, topics, what group words share, what the words of each
-    # concept share, and noise.
-    return (n_groups - 1) + 1 + 1 + n_concepts + 1 + n_concepts + 3 * _LEAST_NOISE_DIMS
 
 
 def _directions(rng: np.random.Generator, n: int, dim: int) -> Vectors:
