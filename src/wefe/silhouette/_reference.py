@@ -162,7 +162,7 @@ class _Reference:
         self.groups = unit_rows(helmert(n_groups).T)
         *seeds, self._filler_seed = np.random.SeedSequence(as_seed(self.random_state)).spawn(5)
         order, basis, of_targets, of_concepts = map(np.random.default_rng, seeds)
-        *rarities, self._filler_rarity = self._ranked([len(words) for words in by_set], order)
+        *rarities, self._filler_rarity = self._ranked(list(map(len, by_set)), order)
         # Row i of the basis is where coordinate i points to.
         self.basis = np.linalg.qr(basis.standard_normal((self.dim, self.dim)))[0]
         self._targets = self._draw_targets(rarities[:n_groups], of_targets) @ self.basis

@@ -462,22 +462,16 @@ def growth_sizes(
     return sizes[min(start, len(sizes) - 1) :]
 
 
-def run_orders(
-    lengths: Sequence[int], n_runs: int, seed: int, *, paired: bool = False
-) -> list[Sizes]:
+def run_orders(lengths: Sequence[int], n_runs: int, seed: int, paired: bool = False) -> list[Sizes]:
     """Draw orders, (n_runs, n_words) per list, that depend on seed, run, position and length only.
 
     If `paired`, the order is the same for all lists.
     """
-    return [
-        np.stack(
-            [
-                np.random.default_rng([seed, run, 0 if paired else position]).permutation(length)
-                for run in range(n_runs)
-            ]
-        )
-        for position, length in enumerate(lengths)
-    ]
+    orders = []
+    for position, length in enumerate(lengths):
+        seeds = ([seed, run, 0 if paired else position] for run in range(n_runs))
+        orders.append(np.stack([np.random.default_rng(own).permutation(length) for own in seeds]))
+    return orders
 
 
 def _subsets(
@@ -519,12 +513,25 @@ def _first_defined(curves: Vectors, sizes: Sizes, evaluation: Evaluation) -> int
     return start
 
 
-def scale_with(
-    scale: Scale, value_range: Sequence[float] | None = None, no_bias_value: float | None = None
+def _scale(
+    evaluation: Evaluation, growing: slice, sizes: Sizes, value_range: Any, no_bias_value: Any
 ) -> Scale:
-    low, high = scale.value_range
+    """Return the scale that holds for the full lists and all subsets."""
+    scale = evaluation.scale
     if value_range is not None:
         low, high = check_array("value_range", value_range, "(2,)").tolist()
+    elif np.isinf(scale.value_range).any():
+        raise ValueError(
+            f"a silhouette needs a score with a finite range; {scale.label} has "
+            f"{scale.value_range}. Pass value_range=(lowest, highest), or metric_params that "
+            "bound the score, such as normalize=True."
+        )
+    else:
+        # The effect size of sets of different sizes may exceed that of the full sets.
+        lengths = np.tile([len(part) for part in evaluation.sets], (len(sizes) + 1, 1))
+        lengths[1:, growing] = sizes
+        bounds = [evaluation.scale_of(own).value_range for own in lengths.tolist()]
+        low, high = float(np.min(bounds)), float(np.max(bounds))
     no_bias = scale.no_bias_value if no_bias_value is None else float(no_bias_value)
     if not low <= no_bias <= high or low == high:
         raise ValueError(
@@ -532,27 +539,3 @@ def scale_with(
             f"no_bias_value between them; got {(low, high)} and {no_bias}."
         )
     return Scale(scale.label, (low, high), no_bias)
-
-
-def _scale(
-    evaluation: Evaluation,
-    growing: slice,
-    sizes: Sizes,
-    value_range: tuple[float, float] | None,
-    no_bias_value: float | None,
-) -> Scale:
-    """Return the scale that holds for the full lists and all subsets."""
-    scale = evaluation.scale
-    if value_range is None:
-        if np.isinf(scale.value_range).any():
-            raise ValueError(
-                f"a silhouette needs a score with a finite range; {scale.label} has "
-                f"{scale.value_range}. Pass value_range=(lowest, highest), or metric_params that "
-                "bound the score, such as normalize=True."
-            )
-        # The effect size of sets of different sizes may exceed that of the full sets.
-        lengths = np.tile([len(part) for part in evaluation.sets], (len(sizes) + 1, 1))
-        lengths[1:, growing] = sizes
-        bounds = [evaluation.scale_of(own).value_range for own in lengths.tolist()]
-        value_range = np.min(bounds), np.max(bounds)
-    return scale_with(scale, value_range, no_bias_value)

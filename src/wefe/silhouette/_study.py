@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed, check_choice, check_positive_int, logger, noted, progress_bar
+from wefe._checks import as_seed, check_choice, logger, noted, progress_bar
 from wefe._same_words import on_same_words
 from wefe._visible import by_name, draw
 from wefe.metrics._base import BaseMetric
@@ -135,18 +135,16 @@ class SilhouetteStudy:
         Columns 'metric', 'bias_type', 'list_type', 'model', 'query', 'robustness',
         'robustness_of_span', 'area', 'n_words', 'n_runs', 'score' (of the full lists),
         'no_bias_value', 'lowest' and 'highest' (range of the score), 'words_left_out' (their
-        number) and 'accuracy' (for the two reference models; otherwise NaN).
+        number), 'accuracy' (for the two reference models; otherwise NaN) and 'used' (share of the
+        range that the scores of all models cover).
         """
-        return self._frame().drop(columns="used")
-
-    def _frame(self) -> pd.DataFrame:
         return pd.DataFrame([self._row(*each) for each in self.silhouettes.items()])
 
     def _row(self, key: Key, one: Silhouette) -> dict[str, Any]:
         alike: Any = {k[3]: each for k, each in self.silhouettes.items() if k[:3] == key[:3]}
         curves = np.concatenate([each.curves for each in alike.values()], axis=None)
         low, high = one.value_range
-        pair = [alike.get(name) for name in (self.unbiased, self.biased)]
+        pair = [alike.get(self.unbiased), alike.get(self.biased)]
         return {
             "metric": key[0],
             "bias_type": key[1],
@@ -167,7 +165,7 @@ class SilhouetteStudy:
         metrics, bias_types, vary, models = map(dict.fromkeys, zip(*self.found, strict=True))
         levels = [list(bias_types), [LIST_TYPES[each] for each in vary], list(models)][:n_levels]
         names = ["bias_type", "list_type", "model"][:n_levels]
-        wide = self._frame().pivot_table(values, "metric", names, aggfunc="first")
+        wide = self.to_frame().pivot_table(values, "metric", names, aggfunc="first")
         columns = pd.MultiIndex.from_product(levels, names=[n.replace("_", " ") for n in names])
         return wide.reindex(index=pd.Index(metrics, name="metric"), columns=columns)
 
@@ -222,13 +220,10 @@ def silhouette_study(
     models: Mapping[str, WordEmbeddingModel] | Sequence[WordEmbeddingModel],
     *,
     vary: Sequence[Vary] | Vary = ("targets", "attributes"),
-    n_runs: int = 100,
-    step: int | None = None,
-    random_state: int | np.random.Generator | None = 0,
-    n_jobs: int | None = None,
     unbiased: str | None = None,
     biased: str | None = None,
     progress: bool = True,
+    **options: Any,
 ) -> SilhouetteStudy:
     """Measure how reliable metrics and word lists are: the study of the paper.
 
@@ -246,14 +241,15 @@ def silhouette_study(
         A word of a query that one of the models lacks is left out for all.
     vary : sequence of {'targets', 'attributes'}, or one of them
         Which lists grow; by default each kind in turn.
-    n_runs, step, random_state, n_jobs : optional
-        As for :func:`bias_silhouettes`. Pairs and joined lists have their own orders.
     unbiased, biased : str, optional
         Names of the reference models, one assumed to be free of the bias and one assumed to be as
         biased as possible. By default models named 'unbiased' and 'biased'; without both there is
         no accuracy.
     progress : bool, default=True
         Show a progress bar with the time left.
+    **options
+        Options of :func:`bias_silhouettes` for all metrics, such as `n_runs`, `step` and `n_jobs`.
+        Pairs and joined lists have their own orders.
 
     Returns
     -------
@@ -285,20 +281,14 @@ def silhouette_study(
                         WEAT-ES
     career Social group    0.81
     """
-    measured = _checked_metrics(metrics)
+    options |= {"random_state": as_seed(options.get("random_state", 0)), "progress": progress}
+    measured = _checked_metrics(metrics, options)
     queries, models = by_name(queries, "query_name"), by_name(models)
     check_queries([*queries.values()])
     given = check_models([*models.values()])
     lists = list(dict.fromkeys([vary] if isinstance(vary, str) else vary))
     for each in lists:
         check_choice("vary", each, tuple(LIST_TYPES))
-    shared: dict[str, Any] = {
-        "n_runs": check_positive_int("n_runs", n_runs),
-        "step": step,
-        "random_state": as_seed(random_state),
-        "n_jobs": n_jobs,
-        "progress": progress,
-    }
     references = checked_references(unbiased, biased, [*models])
     found: dict[Key, Silhouette | str] = {}
     notes: list[str] = []
@@ -307,19 +297,19 @@ def silhouette_study(
         noted([], quiet=False),
         progress_bar(n_silhouettes, "silhouette study", "silhouette", progress) as bar,
     ):
-        for (bias_type, query), (label, (metric, options)) in product(
+        for (bias_type, query), (label, (metric, own)) in product(
             queries.items(), measured.items()
         ):
             (fitting,) = metric._on_one_list(query)
             if fitting is not query:
                 notes.append(f"{label}: all attribute sets of a query as one list.")
             # As bias_silhouettes does, which gets one model at a time here.
-            lookup = {"lost_vocabulary_threshold": 1.0, **options.get("metric_params", {})}
+            lookup = {"lost_vocabulary_threshold": 1.0, **own.get("metric_params", {})}
             alike = on_same_words(given, [fitting], lookup)
             for each, (name, model) in product(lists, zip(models, alike, strict=True)):
                 key = label, bias_type, each, name
                 try:
-                    (one,) = bias_silhouettes(metric, fitting, [model], each, **options, **shared)
+                    (one,) = bias_silhouettes(metric, fitting, [model], each, **own)
                     found[key] = replace(one, model_name=name)
                 except ValueError as error:
                     found[key] = str(error)
@@ -328,17 +318,17 @@ def silhouette_study(
     return SilhouetteStudy(found, *references, notes)
 
 
-def _checked_metrics(metrics: Any) -> dict[str, tuple[BaseMetric, Mapping[str, Any]]]:
-    """Return each metric with its own options of `bias_silhouettes`, by label."""
-    options = metrics if isinstance(metrics, Mapping) else {m: {} for m in as_metrics(metrics)}
-    checked: dict[str, tuple[BaseMetric, Mapping[str, Any]]] = {}
-    for metric, own in zip(as_metrics([*options]), options.values(), strict=True):
-        params = own.get("metric_params", {})
+def _checked_metrics(metrics: Any, shared: Any) -> dict[str, tuple[BaseMetric, dict[str, Any]]]:
+    """Return each metric with its options of `bias_silhouettes`, by label."""
+    given = metrics if isinstance(metrics, Mapping) else {m: {} for m in as_metrics(metrics)}
+    checked: dict[str, tuple[BaseMetric, dict[str, Any]]] = {}
+    for metric, own in zip(as_metrics([*given]), given.values(), strict=True):
+        params = {**shared, **own}.get("metric_params", {})
         metric._with_params(**params)
         label = metric.scale(**{**metric.subset_params, **params}).label
         if label in checked:
             raise ValueError(f"metrics must differ; two are called {label}. Remove one.")
-        checked[label] = metric, own
+        checked[label] = metric, {**shared, **own}
     return checked
 
 
