@@ -51,6 +51,7 @@ _MIN_OCCURRENCES = 20
 _WINDOW, _MIN_COUNT, _EPOCHS = 5, 5, 5
 # Pairs of tokens that are counted at once; they take about 100 bytes each.
 _BLOCK_TOKENS = 1 << 21
+_FORMS = str.lower, str.capitalize, str.upper
 # Character n-grams share so many vectors; fastText's own number, 2,000,000, takes 800 MB.
 _BUCKETS = 100_000
 
@@ -256,13 +257,13 @@ def _swap_of(pairs: Sequence[Sequence[str]] | None) -> dict[str, str]:
     for i, pair in enumerate(check_sequence("swap_pairs", pairs)):
         if len(check_word_set(f"swap_pairs[{i}]", pair)) != 2:
             raise ValueError(f"swap_pairs[{i}] must be two words; got {found(pair)}.")
-        for form in (str.lower, str.capitalize, str.upper):
-            for word, partner in itertools.permutations(map(form, pair)):
-                if swap.setdefault(word, partner) != partner:
-                    raise ValueError(
-                        "swap_pairs must give each word one partner, so that counts balance; "
-                        f"{word!r} has {swap[word]!r} and {partner!r}. Remove one of these pairs."
-                    )
+        for form, both in itertools.product(_FORMS, itertools.permutations(pair)):
+            word, partner = map(form, both)
+            if swap.setdefault(word, partner) != partner:
+                raise ValueError(
+                    "swap_pairs must give each word one partner, so that counts balance; "
+                    f"{word!r} has {swap[word]!r} and {partner!r}. Remove one of these pairs."
+                )
     return swap
 
 
@@ -317,9 +318,7 @@ def _check_enough(query: Query, counts: Counter[str]) -> None:
         raise ValueError(
             f"text must have at least {_MIN_TOKENS:,} tokens; got {n_tokens:,}. Use more text."
         )
-    few = [word for word in query.words if counts[word] < _MIN_OCCURRENCES]
-    rare = [f"{word!r} ({counts[word]})" for word in few]
-    if rare:
+    if rare := [f"{w!r} ({counts[w]})" for w in query.words if counts[w] < _MIN_OCCURRENCES]:
         raise ValueError(
             f"each word of {query.query_name!r} must occur at least {_MIN_OCCURRENCES} times in "
             f"the text; found {listed(rare)}. Remove these words from the query, or use more text."
@@ -333,7 +332,7 @@ def _train(
     # Drawn first, so that the sentences of a smaller strength are among those of a larger one.
     as_is = rng.random(len(sizes)) < strength
     if resample:
-        sentences = _split(tokens, sizes)
+        sentences = np.split(tokens, np.cumsum(sizes)[:-1])
         drawn = rng.integers(len(sizes), size=len(sizes))
         tokens, sizes = np.concatenate([sentences[i] for i in drawn]), sizes[drawn]
     copies = tokens, np.where(np.repeat(as_is, sizes), tokens, partner[tokens])
@@ -341,10 +340,6 @@ def _train(
         return _gensim(algorithm, _in_turn(words, copies, sizes), dim, seed)
     counts = sum(_cooccurrences(copy, sizes, len(words)) for copy in copies)
     return _svd(words, _ppmi(counts), dim, rng)
-
-
-def _split(tokens: npt.NDArray[Any], sizes: Rows) -> list[npt.NDArray[Any]]:
-    return np.split(tokens, np.cumsum(sizes)[:-1])
 
 
 def _cooccurrences(tokens: Rows, sizes: Rows, n_words: int) -> csr_matrix:
@@ -386,8 +381,8 @@ def _svd(words: list[str], ppmi: csr_matrix, dim: int, rng: np.random.Generator)
 
 def _in_turn(words: list[str], copies: Sequence[Rows], sizes: Rows) -> list[list[str]]:
     """Return each sentence followed by its second copy, so that both get the same learning rate."""
-    forms = np.array(words, dtype=object)
-    pairs = zip(*(_split(forms[copy], sizes) for copy in copies), strict=True)
+    forms, ends = np.array(words, dtype=object), np.cumsum(sizes)[:-1]
+    pairs = zip(*(np.split(forms[copy], ends) for copy in copies), strict=True)
     return [sentence.tolist() for pair in pairs for sentence in pair]
 
 

@@ -245,7 +245,7 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette) -> float:
 
 
 def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
-    """How the accuracy of a metric depends on the number of words.
+    """How the accuracy of a metric depends on the number of words, where both have a score.
 
     Parameters
     ----------
@@ -269,22 +269,6 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
     >>> by_size["told_apart"].iloc[[0, -1]].tolist()
     [0.8825, 1.0]
     """
-    unbiased, biased = _aligned(unbiased, biased)
-    largest = max(abs(bound - biased.no_bias_value) for bound in biased.value_range)
-    distances = np.abs(unbiased.curves - biased.no_bias_value)
-    of_biased = np.abs(biased.curves - biased.no_bias_value)
-    # For each run on the biased model: 1, 0 or -1 for each run on the other one.
-    wins = [np.sign(run - distances).mean(axis=0) for run in of_biased]
-    columns = {
-        "k": biased.k,
-        "accuracy": 0.5 + 0.5 * (biased.bias - unbiased.bias) / largest,
-        "told_apart": 0.5 + 0.5 * np.mean(wins, axis=0),
-    }
-    return pd.DataFrame(columns)
-
-
-def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silhouette]:
-    """Return silhouettes that can be compared, from the first size at which both are defined."""
     start = max(unbiased.k[0], biased.k[0])
     first, second = (
         replace(each, sizes=each.sizes[each.k >= start], curves=each.curves[:, each.k >= start])
@@ -297,7 +281,16 @@ def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silh
                 f"both silhouettes must have the same {fact}; got {one!r} and {other!r}. Pass both "
                 "models to one call of bias_silhouettes, which uses only words that both have."
             )
-    return first, second
+    largest = max(abs(bound - second.no_bias_value) for bound in second.value_range)
+    distances, of_biased = (np.abs(each.curves - each.no_bias_value) for each in (first, second))
+    # For each run on the biased model: 1, 0 or -1 for each run on the other one.
+    wins = [np.sign(run - distances).mean(axis=0) for run in of_biased]
+    columns = {
+        "k": second.k,
+        "accuracy": 0.5 + 0.5 * (second.bias - first.bias) / largest,
+        "told_apart": 0.5 + 0.5 * np.mean(wins, axis=0),
+    }
+    return pd.DataFrame(columns)
 
 
 def bias_silhouettes(
