@@ -127,12 +127,12 @@ class Replication:
             drawn(f"paper-{at}", figure, {"title": title})
             for at, (title, figure) in enumerate(self.figures.items())
         ]
-        compared = self.comparison.drop(columns="tolerance").set_index("table")
+        compared = self.comparison.drop(columns="tolerance")
         shown = {
-            **{key: self.paper[key] for key in ("title", "reference")},
+            **self.paper,
             "notes": [*self.notes],
             "verdicts": self.verdicts(),
-            "tables": [_table(*pair) for pair in self.tables.items()],
+            "tables": [_table(title, own.reset_index()) for title, own in self.tables.items()],
             "compared": _table("Printed values and those measured here", compared),
             "figures": [each.id for each in own],
         }
@@ -374,15 +374,13 @@ def _stand_in(
 ) -> list[str]:
     """Replace query sets that cannot be downloaded by packaged queries; return notes."""
     notes = []
-    for entry in entries:
-        name = entry.get("set", "")
-        if name not in stand_ins:
-            continue
+    for entry in [each for each in entries if each.get("set") in stand_ins]:
         try:
-            load_query_set(name)
+            load_query_set(entry["set"])
         except ConnectionError as error:
+            name = entry.pop("set")
             # The file name becomes the name of the query set.
-            file = folder / f"{entry.pop('set')}.json"
+            file = folder / f"{name}.json"
             file.write_text(json.dumps([query.dict() for query in stand_ins[name]()]), "utf-8")
             entry["file"] = str(file)
             notes.append(
@@ -404,10 +402,6 @@ def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:
 
 
 def _table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
-    cells = as_cells(frame.reset_index())
-    return {
-        "title": title,
-        "heads": [*cells],
-        "is_number": is_number(frame.reset_index()),
-        "rows": cells.to_numpy().tolist(),
-    }
+    cells = as_cells(frame)
+    rows = cells.to_numpy().tolist()
+    return {"title": title, "heads": [*cells], "is_number": is_number(frame), "rows": rows}

@@ -239,8 +239,8 @@ def audit_ranking(
     return RankingAudit(
         groups=groups,
         gaps=ranking.gap_table(),
-        queries=ranking.gaps(scores.mean(axis=1), query=asked),
-        templates=ranking.gaps(scores.mean(axis=0), template=sentences),
+        queries=ranking.gaps(scores.mean(axis=1), "query", asked),
+        templates=ranking.gaps(scores.mean(axis=0), "template", sentences),
         names=facts.sort_values("mean_score", ascending=False, kind="stable", ignore_index=True),
         null=ranking.null(),
         decided=ranking.decided(),
@@ -287,16 +287,15 @@ class _Ranking:
         return self._with_intervals(table, self._statistics, self._sizes > 1)
 
     def gap_table(self) -> pd.DataFrame:
-        table = self.gaps(self.scores.mean(axis=(0, 1))[None], all=[""])
+        table = self.gaps(self.scores.mean(axis=(0, 1))[None], "all", [""])
         means, (i, j) = self._statistics["mean_score"], self._pairs.T
         gaps = {"gap": means[:, i] - means[:, j]}
         known = self._sizes[self._pairs].min(axis=1) > 1
         own = self._with_intervals(table[["attribute", "group", "other"]].copy(), gaps, known)
         return own.join(table[["p_value", "p_value_holm"]])
 
-    def gaps(self, values: Vectors, **labels: Sequence[str]) -> pd.DataFrame:
+    def gaps(self, values: Vectors, column: str, texts: Sequence[str]) -> pd.DataFrame:
         """Test each pair of groups for each row of values, (n_rows, n_names)."""
-        ((column, texts),) = labels.items()
         rows = []
         asked = zip(texts, values, strict=True)
         for (text, row), (i, j) in itertools.product(asked, self._pairs):

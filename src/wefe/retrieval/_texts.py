@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import re
 from collections import Counter
@@ -121,13 +120,6 @@ def name_frequencies(names: Iterable[str]) -> dict[str, float]:
     """
     wordfreq = import_library("wordfreq", "names", "name_frequencies")
     return {name: float(wordfreq.zipf_frequency(name, "en")) for name in names}
-
-
-def known_frequencies(names: Mapping[str, Sequence[str]]) -> dict[str, float] | None:
-    """Return the frequencies of the names of groups; None if wordfreq is not installed."""
-    if importlib.util.find_spec("wordfreq") is None:
-        return None
-    return name_frequencies(name for own in names.values() for name in own)
 
 
 def match_names(

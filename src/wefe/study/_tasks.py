@@ -438,11 +438,11 @@ def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
-    from wefe.retrieval import audit_ranking
-    from wefe.retrieval._texts import known_frequencies
+    from wefe.retrieval import audit_ranking, name_frequencies
 
-    names = dict(what["names"])
-    options = {**what, "names": names, "frequency": known_frequencies(names)}
+    options = {**what, "names": dict(what["names"])}
+    with suppress(ImportError):  # wordfreq is an extra
+        options["frequency"] = name_frequencies(chain(*options["names"].values()))
     encoder: Any = place.model
     return {"audit": audit_ranking(encoder, **options).to_dict()}
 
