@@ -94,16 +94,14 @@ def _values(frame: pd.DataFrame, column: str) -> Values:
 
 def _pilot(study: SilhouetteStudy) -> Values:
     """Return 1 - robustness for increasing numbers of runs."""
-    return {
-        (
-            f"{bias}, {LIST_TYPES[vary]}, {metric.removesuffix('-ES')}",
-            f"{n_runs} runs",
-            model,
-        ): 1 - replace(each, curves=each.curves[:n_runs]).robustness
-        for (metric, bias, vary, model), each in study.silhouettes.items()
-        for n_runs in _N_RUNS
-        if n_runs <= each.n_runs
-    }
+    values = {}
+    for (metric, bias, vary, model), each in study.silhouettes.items():
+        item = f"{bias}, {LIST_TYPES[vary]}, {metric.removesuffix('-ES')}"
+        for n_runs in _N_RUNS:
+            if n_runs <= each.n_runs:
+                first = replace(each, curves=each.curves[:n_runs])
+                values[item, f"{n_runs} runs", model] = 1 - first.robustness
+    return values
 
 
 def _references(names: Sequence[str]) -> tuple[str, str] | tuple[None, None]:

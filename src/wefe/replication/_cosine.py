@@ -57,7 +57,11 @@ def findings(run: Run) -> Findings:
     for each in requirements:
         measured[each.metric, "comparable", ""] = float(bool(each.comparable))
         measured[each.metric, "trustworthy", ""] = float(bool(each.trustworthy))
-    distances = _distances(pairs, models)
+    columns, given = {}, list(models.values())
+    for label, normalize in {"unit vectors (d)": True, "as they are": False}.items():
+        found = mean_attribute_differences(pairs, given, normalize=normalize, **_LOOKUP)
+        columns[label] = found["mean_attribute_difference"]
+    distances = pd.DataFrame(columns).loc[list(models)]
     for name, distance in distances["as they are"].items():
         measured["25 pairs", "mean attribute difference", str(name)] = distance
     # The given models first, then the other models of the paper.
@@ -80,19 +84,6 @@ def findings(run: Run) -> Findings:
         for title, figure in own.items()
     }
     return Findings(tables, figures, measured, [*_NOTES, *lacking])
-
-
-def _distances(
-    pairs: Sequence[tuple[str, str]], models: Mapping[str, WordEmbeddingModel]
-) -> pd.DataFrame:
-    """Return the distance between the means of the two sets in each model."""
-    columns = {
-        label: mean_attribute_differences(
-            pairs, list(models.values()), normalize=normalize, **_LOOKUP
-        )["mean_attribute_difference"]
-        for label, normalize in {"unit vectors (d)": True, "as they are": False}.items()
-    }
-    return pd.DataFrame(columns).loc[list(models)]
 
 
 def _audited(
@@ -135,14 +126,13 @@ def _theorems() -> Values:
     first, second = [(1, 2), (1, -2)], [(-1, -2), (-1, 2)]
     direction = bias_subspace([first, second])
     effect_size = WEAT(return_effect_size=True).run_vectors
+    of_close_sets = effect_size([[v, v], [w, w]], [a, b])["result"]
     values = {
         ("theorem 1: four words", "largest s"): largest,
         ("theorem 1: four words", "smallest s"): smallest,
         ("theorem 3: every word is biased", "largest |s|"): max(abs(association([*x, *y], a, b))),
         ("theorem 3: every word is biased", "WEAT-ES"): effect_size([x, y], [a, b])["result"],
-        ("theorem 4: sets hardly differ", "WEAT-ES"): effect_size([[v, v], [w, w]], [a, b])[
-            "result"
-        ],
+        ("theorem 4: sets hardly differ", "WEAT-ES"): of_close_sets,
         ("theorem 5: word along the direction", "Direct Bias"): direct_bias([(2, 1)], [(2, 1)]),
         ("theorem 5: word across the direction", "Direct Bias"): direct_bias([(2, 1)], [(-1, 2)]),
         ("theorem 6: pairs", "first component"): direction.explained_variance_ratio[0],

@@ -85,17 +85,13 @@ def _words(model: WordEmbeddingModel, queries: Mapping[str, Sequence[Query]]) ->
     math = queries["Gender queries"][2]
     # Without lower case.
     yield (math.query_name, "WEAT, words as written"), WEAT().run_query(math, model)["result"]
-    by_attributes = [
-        part
-        for name in ("Family and career", "Ethnicity", "Religion")
+    for name in ("Family and career", "Ethnicity", "Religion"):
         # One attribute set at a time, because the test model of WEFE lacks words of some sets.
-        for part in queries[name][0].get_subqueries(("n", 1))
-    ]
-    for part in by_attributes:
-        of_sets = MAC().run_query(part, model, **_LOOKUP)["targets_eval"].values()
-        for word, means in chain(*(words.items() for words in of_sets)):
-            for attributes, value in means.items():
-                yield (word, f"MAC with {attributes}"), value
+        for part in queries[name][0].get_subqueries(("n", 1)):
+            of_sets = MAC().run_query(part, model, **_LOOKUP)["targets_eval"].values()
+            for word, means in chain(*(words.items() for words in of_sets)):
+                for attributes, value in means.items():
+                    yield (word, f"MAC with {attributes}"), value
 
 
 def _rnsb(model: WordEmbeddingModel, query: Query, random_state: int) -> _Scores:

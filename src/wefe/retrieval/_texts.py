@@ -37,11 +37,9 @@ def score_texts(
         of_queries = np.repeat(queries, len(documents)).tolist()
         scores = _call(scorer, "(n_pairs,)", of_queries, [*documents] * len(queries))
         return scores.reshape(len(queries), len(documents))
-    texts = list(dict.fromkeys([*queries, *documents]))
-    place = {text: i for i, text in enumerate(texts)}
-    vectors = unit("vectors of the scorer", _encode(scorer, texts))
-    rows, columns = [place[text] for text in queries], [place[text] for text in documents]
-    return np.asarray(vectors[rows] @ vectors[columns].T)
+    rows, texts = pd.factorize(np.array([*queries, *documents], dtype=object))
+    vectors = unit("vectors of the scorer", _encode(scorer, texts.tolist()))[rows]
+    return np.asarray(vectors[: len(queries)] @ vectors[len(queries) :].T)
 
 
 def count_tokens(scorer: Scorer, names: Sequence[str]) -> Vectors:
