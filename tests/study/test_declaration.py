@@ -230,7 +230,7 @@ def test_a_folder_of_the_name_of_what_is_built_in_changes_nothing(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     assert ModelEntry(source="demo").resolved(tmp_path).source == "demo"
     assert [*QualityEntry(benchmarks=["wordsim353"]).load(tmp_path)] == ["wordsim353"]
-    assert len(QuerySetEntry(set="gender").load(tmp_path, offline=True)[0]) == 6
+    assert len(QuerySetEntry(set="gender").load(tmp_path, offline=True).queries) == 6
 
 
 # Query sets
@@ -238,16 +238,17 @@ def test_a_folder_of_the_name_of_what_is_built_in_changes_nothing(tmp_path, monk
 
 def test_queries_in_a_study_file_may_take_words_that_ship():
     sets = {**AGE, "attributes": {"Flowers": "weat/flowers", "Bad": ["hate", "war"]}}
-    (query,), left_out = QuerySetEntry(name="Age", query=[sets]).load(".")
+    asked = QuerySetEntry(name="Age", query=[sets]).load(".")
+    (query,) = asked.queries
     flowers = query.attribute_sets[0]
-    assert (flowers[:2], len(flowers), left_out) == (["aster", "clover"], 25, [])
+    assert (flowers[:2], len(flowers), asked.left_out) == (["aster", "clover"], 25, ())
     assert query.query_name == "Young and Old wrt Flowers and Bad"
 
 
 def test_queries_are_left_out_for_want_of_a_download(caplog):
-    queries, left_out = QuerySetEntry(set="gender").load(".", offline=True)
-    assert len(queries) == 6
-    assert left_out == [(SENTIMENT, "its words need a download (offline)")]
+    asked = QuerySetEntry(set="gender").load(".", offline=True)
+    assert len(asked.queries) == asked.weight == 6
+    assert asked.left_out == ((SENTIMENT, "its words need a download (offline)"),)
     assert "1 of 7 queries are left out" in caplog.text
 
 
@@ -257,7 +258,7 @@ def test_a_file_of_queries_lies_beside_the_study_file(tmp_path, toy_query):
     for stem, data in texts.items():
         (tmp_path / f"{stem}.json").write_text(json.dumps(data))
     assert QuerySetEntry(file="mine.json").label == "mine"
-    assert QuerySetEntry(file="mine.json").load(tmp_path) == ([toy_query], [])
+    assert QuerySetEntry(file="mine.json").load(tmp_path).queries == (toy_query,)
     for stem, says in (
         ("none", r"'none', key 'file': .*none.json contains no query"),
         ("two", "'two', key 'file': two queries are called 'Female and Male wrt"),

@@ -28,6 +28,7 @@ from wefe.models import WordEmbeddingModel, load
 from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
 from wefe.models.formats._registry import without_suffixes
 from wefe.query import Query, unique_queries
+from wefe.study._plan import PlannedQuerySet
 from wefe.study._schema import (
     Name,
     Part,
@@ -265,8 +266,8 @@ class QuerySetEntry(Part):
 
     def load(
         self, base: str | os.PathLike[str], offline: bool = False, *, several_words: bool = False
-    ) -> tuple[list[Query], list[tuple[str, str]]]:
-        """Return the queries, and those left out with the reason."""
+    ) -> PlannedQuerySet:
+        """Return the queries with their weight, and those left out with the reason."""
         key = next(key for key in ("set", "file", "query") if getattr(self, key))
         with blaming("queries", self.label, key):
             if self.query is None:
@@ -279,7 +280,9 @@ class QuerySetEntry(Part):
             for at in repeated(names):
                 raise ValueError(f"two queries are called {names[at]!r}; rename one")
         why = f"its words need a download ({opened.why})"
-        return queries, [(name, why) for name in opened.left_out]
+        weight = float(len(queries)) if self.weight is None else self.weight
+        left_out = tuple((name, why) for name in opened.left_out)
+        return PlannedQuerySet(self.label, tuple(queries), weight, left_out)
 
 
 # Parameters that a study file cannot set, or sets elsewhere.

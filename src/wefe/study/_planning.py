@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,15 +15,7 @@ from wefe.query import Query, unique_queries
 from wefe.study._declaration import Declaration
 from wefe.study._entries import MetricEntry
 from wefe.study._extras import SilhouetteEntry
-from wefe.study._plan import (
-    Job,
-    Plan,
-    PlannedMetric,
-    PlannedModel,
-    PlannedQuerySet,
-    digest,
-    query_digest,
-)
+from wefe.study._plan import Job, Plan, PlannedMetric, PlannedModel, digest, query_digest
 from wefe.study._schema import repeated
 from wefe.study._tasks import Mitigation, Unit
 
@@ -33,8 +25,10 @@ class Planned(NamedTuple):
 
     plan: Plan
     units: Sequence[Unit]
-    # Label of a unit -> key of its row. Each study has rows of its own, as others read other words.
-    model_keys: Mapping[str, str]
+
+    @property
+    def model_keys(self) -> dict[str, str]:
+        return {unit.entry.label: unit.key for unit in self.units}
 
 
 class Planner:
@@ -46,7 +40,12 @@ class Planner:
         self._texts: dict[str, Path] = {}
         self._lookup = declaration.lookup.model_dump(exclude={"own_words"})
         self._forms = {"preprocessors": self._lookup["preprocessors"]}
-        self._query_sets = tuple(self._open_query_sets())
+        # Static embeddings have no vectors for phrases.
+        several = all(model.is_encoder for model in declaration.models)
+        self._query_sets = {
+            entry.label: entry.load(base, declaration.offline, several_words=several)
+            for entry in declaration.queries
+        }
         # Whether the target sets of published query sets consist of word pairs.
         published = {part["name"]: part["paired_targets"] for part in list_query_sets()}
         self._paired = {part.label: published.get(part.set) for part in declaration.queries}
@@ -70,7 +69,7 @@ class Planner:
             declared.name,
             declared.description,
             tuple(models),
-            self._query_sets,
+            tuple(self._query_sets.values()),
             tuple(map(self._planned_metric, declared.metrics)),
             tuple(jobs),
             self._queries,
@@ -79,51 +78,37 @@ class Planner:
         base_of = {model.label: model.base for model in models}
         for at, task in enumerate(plan.tasks):
             units[base_of[task.model]].tasks[at] = task
-        keys = {label: self._key(unit) for label, unit in units.items()}
-        return Planned(plan, [*units.values()], keys)
+        return Planned(plan, [*units.values()])
 
     def _open_units(self) -> dict[str, Unit]:
         """Return the models of the study, with their mitigations and without tasks."""
         declared = self._declaration
         shared = self._queries, self._benchmarks, self._texts, declared.lookup.preprocessors
-        units: dict[str, Unit] = {}
+        units = {}
         for each in declared.models:
             entry = each.resolved(self._base)
-            units[each.label] = Unit(entry, entry.identity(), {}, {}, *shared)
-        for model, how in declared.mitigated():
-            made = Mitigation.open(how, self._base, declared.offline)
-            units[model.label].mitigations[how.label_of(model.label)] = made
+            identity = entry.identity()
+            made = {
+                how.label_of(model.label): Mitigation.open(how, self._base, declared.offline)
+                for model, how in declared.mitigated()
+                if model is each
+            }
+            source = identity, entry.is_encoder, entry.place, entry.load_options()
+            hows = [how.digest for how in made.values()]
+            key = digest("model", declared.name, entry.label, source, hows)
+            units[entry.label] = Unit(entry, identity, key, {}, made, *shared)
         return units
-
-    def _key(self, unit: Unit) -> str:
-        """Return the key of the row of a model: its files, and its mitigations."""
-        entry = unit.entry
-        source = unit.identity, entry.is_encoder, entry.place, entry.load_options()
-        hows = [how.digest for how in unit.mitigations.values()]
-        return digest("model", self._declaration.name, entry.label, source, hows)
-
-    # Declared parts
-
-    def _open_query_sets(self) -> Iterator[PlannedQuerySet]:
-        declared = self._declaration
-        # Static embeddings have no vectors for phrases.
-        several = all(model.is_encoder for model in declared.models)
-        for entry in declared.queries:
-            queries, left_out = entry.load(self._base, declared.offline, several_words=several)
-            weight = float(len(queries)) if entry.weight is None else entry.weight
-            yield PlannedQuerySet(entry.label, tuple(queries), weight, tuple(left_out))
 
     def _planned_metric(self, entry: MetricEntry) -> PlannedMetric:
         instance = as_metric(entry.metric)
         params = {**self._lookup, **entry.run_params(self._declaration.random_state)}
-        names = tuple(part.name for part in self._query_sets_of(entry))
+        names = tuple(self._names_of(entry))
         scale = instance.scale(None, **params)
         return PlannedMetric(entry.label, entry.metric, instance.metric_name, params, scale, names)
 
-    def _query_sets_of(self, entry: MetricEntry) -> list[PlannedQuerySet]:
-        return [
-            part for part in self._query_sets if entry.queries is None or part.name in entry.queries
-        ]
+    def _names_of(self, entry: MetricEntry) -> list[str]:
+        """Return the names of the query sets that a metric measures."""
+        return [name for name in self._query_sets if name in (entry.queries or self._query_sets)]
 
     # Jobs
 
@@ -132,10 +117,10 @@ class Planner:
         every, encoders = tuple(declared.all_labels()), tuple(declared.labels(encoders=True))
         for metric in declared.metrics:
             yield from self._scores(metric, every)
-        for part in self._query_sets:
+        for name, part in self._query_sets.items():
             for query in part.queries:
                 identity = {"query": self._known(query), "params": self._lookup, **self._forms}
-                place = {"query_set": part.name, "query": query.query_name}
+                place = {"query_set": name, "query": query.query_name}
                 yield Job("words", every, place, identity)
         for name in declared.audit.criteria:
             place = {"criterion": name}
@@ -178,14 +163,15 @@ class Planner:
             self._texts[content] = path
         drawn = [*declared.intervals.model_dump().values(), declared.random_state]
         has_intervals = declared.intervals.n_bootstrap and not metric.encodes_texts
-        for part in self._query_sets_of(entry):
+        for query_set in self._names_of(entry):
+            asked = self._query_sets[query_set].queries
             # As in run_queries, queries without a score keep their column, as NaN.
-            fitting = [sub for query in part.queries for sub in metric.subqueries(query)]
-            others = [query for query in part.queries if not metric.subqueries(query)]
-            about = self._about(entry, part.name) | contexts
+            fitting = [sub for query in asked for sub in metric.subqueries(query)]
+            others = [query for query in asked if not metric.subqueries(query)]
+            about = self._about(entry, query_set) | contexts
             for name, query in _named(unique_queries(fitting) + others):
                 identity = {**about, "query": self._known(query)}
-                place = {"metric": entry.label, "query_set": part.name, "query": name}
+                place = {"metric": entry.label, "query_set": query_set, "query": name}
                 yield Job("score", labels, place, identity)
                 if has_intervals:
                     yield Job("interval", labels, place, {**identity, "bootstrap": drawn})
@@ -202,16 +188,17 @@ class Planner:
                 yield Job("explore", labels, {**place, "word": word}, {**about, "word": word})
 
     def _silhouettes(self, entry: SilhouetteEntry, labels: tuple[str, ...]) -> Iterator[Job]:
-        part = next(part for part in self._query_sets if part.name == entry.query_set)
         own = ("n_runs", "step", "k_min", "unequal", "value_range", "no_bias_value")
         options = entry.model_dump(include={*own})
         options["random_state"] = self._declaration.random_state
         scale = as_metric(entry.metric).scale(None, **entry.run_params())
-        about, queries = self._about(entry, part.name), entry.pick(part.queries)
+        query_set = entry.query_set
+        about = self._about(entry, query_set)
+        queries = entry.pick(self._query_sets[query_set].queries)
         lists = ("targets", "attributes") if entry.vary == "both" else (entry.vary,)
         for vary, (name, query) in itertools.product(lists, _named(queries)):
             of_lists = {"options": {"vary": vary, **options}, "query": self._known(query)}
-            place = {"metric": scale.label, "query_set": part.name, "query": name, "vary": vary}
+            place = {"metric": scale.label, "query_set": query_set, "query": name, "vary": vary}
             yield Job("silhouette", labels, place, {**about, **of_lists})
 
     def _quality(self, labels: tuple[str, ...]) -> Iterator[Job]:

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -129,12 +129,7 @@ def _begin(caller: int) -> None:
 
 
 def compute(
-    planned: Planned,
-    store: Store,
-    executors: Sequence[Executor],
-    only: Collection[int],
-    *,
-    progress: bool,
+    planned: Planned, store: Store, executors: list[Executor], only: set[int], *, progress: bool
 ) -> int:
     """Open the models and compute missing results, each stored immediately; return how many."""
     plan = planned.plan
@@ -144,7 +139,7 @@ def compute(
     # Position of a task -> key of its result.
     keys = {at: key for each in units for at, key in _keys_of(*each, without)}
     present = store.get(keys.values())
-    store.put([_about(planned, *each, keys) for each in units])
+    store.put([_about(*each, keys) for each in units])
     settled = {key for key, outcome in present.items() if outcome.status == "done"}
     asked = {at: keys[at] for at in only if at in keys}
     calls = deque((*call, without) for call in _missing(units, asked, settled))
@@ -180,9 +175,9 @@ def _open_models(
 
 def _known(planned: Planned, store: Store) -> Iterator[tuple[str, Opened]]:
     """Yield what the file says of models that have not changed since."""
-    rows = store.get(planned.model_keys.values())
+    rows = store.get(unit.key for unit in planned.units)
     for unit in planned.units:
-        about = rows.get(planned.model_keys[unit.entry.label], Outcome()).value
+        about = rows.get(unit.key, Outcome()).value
         asked = {task.id for task in unit.tasks.values()}
         if about and unit.identity is not None and asked <= about["prints"].keys():
             yield unit.entry.label, Opened(**{name: about[name] for name in Opened._fields})
@@ -226,10 +221,10 @@ def _missing(
             yield unit, left, about.prints
 
 
-def _about(planned: Planned, unit: Unit, about: Opened, keys: Mapping[int, str]) -> Row:
+def _about(unit: Unit, about: Opened, keys: Mapping[int, str]) -> Row:
     """Return the row of a model: what its results depend on, and their keys."""
     own = {task.id: keys[at] for at, task in unit.tasks.items() if at in keys}
-    return planned.model_keys[unit.entry.label], "model", {**about._asdict(), "keys": own}, 0.0
+    return unit.key, "model", {**about._asdict(), "keys": own}, 0.0
 
 
 def _row(task: Task, key: str, outcome: Outcome) -> Row:

@@ -180,7 +180,7 @@ class Study:
         run = {"started": now(), **_environment(), "engine": engine, "study_file": file}
         with Store(self.results_path if results is None else results) as store:
             _keep_study(store, planned, run)
-            every = range(len(planned.plan.tasks))
+            every = set(range(len(planned.plan.tasks)))
             with executors_of(engine, scheduler, n_jobs) as executors:
                 n_computed = compute(planned, store, executors, every, progress=progress)
             run |= {

@@ -109,6 +109,7 @@ class Unit:
 
     entry: ModelEntry  # with absolute paths
     identity: Any  # of its files, when the study was planned
+    key: str  # of its row. Each study has rows of its own, as others read other words.
     tasks: dict[int, Task]  # by position in the plan
     mitigations: dict[str, Mitigation]  # by label of the mitigated model
     queries: Mapping[str, Query]  # by digest
