@@ -219,6 +219,18 @@ class Plan:
                 of_models[label].append(Task(job.kind, label, job.place, job.identity))
         return tuple(chain(*of_models.values()))
 
+    @cached_property
+    def _models(self) -> dict[str, PlannedModel]:
+        return {model.label: model for model in self.models}
+
+    @cached_property
+    def _metrics(self) -> dict[str, PlannedMetric]:
+        return {metric.label: metric for metric in self.metrics}
+
+    @cached_property
+    def _query_sets(self) -> dict[str, PlannedQuerySet]:
+        return {part.name: part for part in self.query_sets}
+
 
 #: Converts a plan to JSON data and back.
 PLAN = TypeAdapter(Plan)

@@ -25,16 +25,7 @@ from wefe.ranking import calculate_ranking_correlations, overall_scores, ranked,
 from wefe.running import facts_of, scores_matrix, tidy_frame
 from wefe.study._explored import explored
 from wefe.study._export import Format, write_tables
-from wefe.study._plan import (
-    OVERALL,
-    PLAN,
-    Outcome,
-    Plan,
-    PlannedMetric,
-    PlannedModel,
-    PlannedQuerySet,
-    Task,
-)
+from wefe.study._plan import OVERALL, PLAN, Outcome, Plan, Task
 from wefe.study._store import STUDY, Store
 
 if TYPE_CHECKING:
@@ -231,7 +222,7 @@ class StudyResults:
             more. NaN for a model with a failed task or without scores.
         """
         totals = self._totals_of(query_set)
-        return matrix_of(totals, "metric").reindex([*self._models])
+        return matrix_of(totals, "metric").reindex([*self.plan._models])
 
     def rankings(self, query_set: str | None = None) -> pd.DataFrame:
         """Return the ranks of the models by each metric; rank 1 is the least bias measured.
@@ -251,7 +242,8 @@ class StudyResults:
         tables = [self._totals_of(query_set).assign(aggregation=None)]
         if query_set in (None, OVERALL):
             tables += self._external()
-        return ranked(tables, self.plan.settings["aggregation"]["ties"]).reindex([*self._models])
+        ties = self.plan.settings["aggregation"]["ties"]
+        return ranked(tables, ties).reindex([*self.plan._models])
 
     def correlations(self, query_set: str | None = None) -> pd.DataFrame:
         """Return the rank correlations of the columns of :meth:`rankings`.
@@ -286,9 +278,9 @@ class StudyResults:
             second model is, on average), 'lower', 'upper', 'p_value' (two-sided). Empty without
             ``[intervals] n_bootstrap``.
         """
-        check_known("model", (one, other), self._models)
+        check_known("model", (one, other), self.plan._models)
         rows = []
-        for label, metric in self._metrics.items():
+        for label, metric in self.plan._metrics.items():
             places = {name: self._of_both(label, name, one, other) for name in metric.query_sets}
             if len(places) > 1:
                 places[OVERALL] = pd.concat(places.values())
@@ -312,7 +304,7 @@ class StudyResults:
         part = part[~part["query_name"].isin(left_out)].dropna(subset=["bias", "distances"])
         first, second = (part[part["model_name"] == model] for model in (one, other))
         pairs = first.merge(second, on="query_name")
-        return pairs.assign(weight=self._query_sets[query_set].weight / max(1, len(pairs)))
+        return pairs.assign(weight=self.plan._query_sets[query_set].weight / max(1, len(pairs)))
 
     # Other results
 
@@ -497,28 +489,16 @@ class StudyResults:
     # Internals
 
     @cached_property
-    def _models(self) -> dict[str, PlannedModel]:
-        return {model.label: model for model in self.plan.models}
-
-    @cached_property
-    def _metrics(self) -> dict[str, PlannedMetric]:
-        return {metric.label: metric for metric in self.plan.metrics}
-
-    @cached_property
-    def _query_sets(self) -> dict[str, PlannedQuerySet]:
-        return {part.name: part for part in self.plan.query_sets}
-
-    @cached_property
     def _places(self) -> list[str]:
         asked = {name for metric in self.plan.metrics for name in metric.query_sets}
-        return [OVERALL, *(name for name in self._query_sets if name in asked)]
+        return [OVERALL, *(name for name in self.plan._query_sets if name in asked)]
 
     def _place(self, metric: str, query_set: str) -> tuple[str, str]:
         of_name = [part.label for part in self.plan.metrics if part.metric == metric]
-        if metric not in self._metrics and len(of_name) == 1:
+        if metric not in self.plan._metrics and len(of_name) == 1:
             metric = of_name[0]
-        check_known("metric", [metric], self._metrics)
-        check_known("query_set", [query_set], list(self._metrics[metric].query_sets))
+        check_known("metric", [metric], self.plan._metrics)
+        check_known("query_set", [query_set], list(self.plan._metrics[metric].query_sets))
         return metric, query_set
 
     @cached_property
@@ -533,7 +513,7 @@ class StudyResults:
 
     def _row(self, task: Task, outcome: Outcome) -> dict[str, Any]:
         """Return a score with its interval and the warnings of its audit, its scale and place."""
-        model, row = self._models[task.model], row_of(task, outcome)
+        model, row = self.plan._models[task.model], row_of(task, outcome)
         place = task.model, *task.place.values()
         interval, warnings = (self._by_place.get((k, *place)) for k in ("interval", "warnings"))
         if outcome.value is not None and interval is not None:
@@ -546,7 +526,7 @@ class StudyResults:
             "base_model": model.base,
             "mitigation": model.mitigation,
             "query_name": task.place["query"],
-            "n_queries": len(self._query_sets[task.place["query_set"]].queries),
+            "n_queries": len(self.plan._query_sets[task.place["query_set"]].queries),
         }
 
     def _scale(self, task: Task) -> Scale:
@@ -557,7 +537,7 @@ class StudyResults:
             return as_metric(what["metric"]).scale(query, **what["params"])
         # A third-party metric may not be installed here.
         except (LookupError, TypeError, ValueError):
-            return self._metrics[task.place["metric"]].scale
+            return self.plan._metrics[task.place["metric"]].scale
 
     @cached_property
     def totals(self) -> pd.DataFrame:
@@ -569,7 +549,7 @@ class StudyResults:
             return _NO_TOTALS.astype({"score": float})
         places = self._tidy.groupby(["metric", "query_set"], sort=False)
         totals = pd.concat(self._total(scores) for _, scores in places)
-        weights = {name: part.weight for name, part in self._query_sets.items()}
+        weights = {name: part.weight for name, part in self.plan._query_sets.items()}
         return pd.concat([overall_scores(totals, weights), totals], ignore_index=True)
 
     def _total(self, scores: pd.DataFrame) -> pd.DataFrame:
@@ -584,7 +564,7 @@ class StudyResults:
 
     def _totals_of(self, query_set: str | None) -> pd.DataFrame:
         place = OVERALL if query_set is None else query_set
-        check_known("query_set", [place], [OVERALL, *self._query_sets])
+        check_known("query_set", [place], [OVERALL, *self.plan._query_sets])
         return self.totals[self.totals["query_set"] == place]
 
     def _external(self) -> Iterator[pd.DataFrame]:
