@@ -24,7 +24,6 @@ from wefe._output import (
 )
 from wefe._output import bibtex as entries_of
 from wefe.cli import _options as opt
-from wefe.metrics._registry import as_metric
 from wefe.ranking import ranked
 from wefe.running import COLUMNS, holm
 from wefe.study import Study, StudyResults
@@ -162,7 +161,7 @@ def measure(
             "metrics": [
                 {
                     "metric": name,
-                    "params": _side_of_test(name) | defaults.get(name, {}) | params.get(name, {}),
+                    "params": defaults.get(name, {}) | params.get(name, {}),
                     "contexts": contexts if name == "ceat" else None,
                 }
                 for name in names
@@ -218,12 +217,6 @@ def measure(
         print(_ALL_LOST, file=sys.stderr)
         raise typer.Exit(1)
     opt.end(failures)
-
-
-def _side_of_test(metric: str) -> dict[str, Any]:
-    """Return the side of the test for a metric with p-values by default."""
-    asked = as_metric(metric)._report_params({}, p_value_test_type="two-sided", random_state=0)
-    return {name: side for name, side in asked.items() if name == "p_value_test_type"}
 
 
 def tables_of_models(
