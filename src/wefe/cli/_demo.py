@@ -15,13 +15,7 @@ from wefe._output import Format, as_text, tell, write
 from wefe.aggregation import aggregate
 from wefe.cli import _options as opt
 from wefe.cli._measure import tables_of_models
-from wefe.datasets import (
-    list_criteria,
-    list_datasets,
-    list_query_sets,
-    load_query_set,
-    load_weat_queries,
-)
+from wefe.datasets import list_criteria, list_datasets, list_query_sets, load_query_set
 from wefe.datasets._queries import open_query_set
 from wefe.metrics import WEAT
 from wefe.models import convert as convert_model
@@ -49,7 +43,7 @@ def demo() -> None:
         f"words, {models[0].dim} dimensions)\n"
     )
     exact = WEAT(return_effect_size=True, calculate_p_value=True, p_value_method="exact")
-    tidy = measure(exact, load_weat_queries(), models[:1], metric_params=lookup)
+    tidy = measure(exact, load_query_set("weat"), models[:1], metric_params=lookup)
     tidy = tidy.rename(columns={"query_name": "test", "score": "effect_size"})
     print(as_text(tidy[["test", "effect_size", "p_value", "words_used", "words_lost"]]))
     tell(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -100,18 +100,16 @@ def explore(
     for each in models if before is None else ():
         if each.name.endswith("_debiased"):
             logger.warning("%s: use --original to see how much bias is left.", each.name)
-    of_word: dict[str, Any] = {"others": [*dict.fromkeys(with_)], "original": before}
-    forms = opt.preprocessors(lowercase)
-    directions = {}
+    others = [*dict.fromkeys(with_)]
+    how: dict[str, Any] = {"preprocessors": opt.preprocessors(lowercase)}
 
-    def explored(make: Callable[..., Any], model: WordEmbeddingModel) -> Any:
-        if model.name not in directions:
-            directions[model.name] = bias_directions(before or model, known, preprocessors=forms)
-        return make(model, criterion=directions[model.name], preprocessors=forms)
+    def explored(word: str | None, model: WordEmbeddingModel) -> Any:
+        directions = bias_directions(before or model, known, **how)
+        if word is None:
+            return model_page(model, directions, words=lists or None, **how)
+        return word_page(model, word, directions, others=others, original=before, **how)
 
-    of_model = [partial(model_page, words=lists or None)]
-    of_words = [partial(word_page, word=each, **of_word) for each in dict.fromkeys(word)]
-    asked = [partial(explored, make) for make in of_words or of_model]
+    asked = [partial(explored, each) for each in dict.fromkeys(word) or [None]]
     found, problems = opt.tried(models, asked)
     # 'Nurse' and 'nurse' may be one word.
     pages = [*{(each.model_name, getattr(each, "word", "")): each for each in found}.values()]
