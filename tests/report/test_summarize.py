@@ -18,7 +18,7 @@ from wefe.report._render import to_html, to_markdown
 from wefe.report._scores import clusters
 from wefe.report._summarize import summarize
 from wefe.study import Outcome, Study
-from wefe.study._entries import AggregationEntry
+from wefe.study._extras import AggregationEntry
 from wefe.study._study import _EXAMPLE
 
 

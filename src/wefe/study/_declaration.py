@@ -16,18 +16,13 @@ from pydantic import Field, model_validator
 
 from wefe._checks import check_choice, logger
 from wefe.metrics._registry import get_metric
-from wefe.study._entries import (
-    AggregationEntry,
-    Intervals,
-    Lookup,
-    MetricEntry,
-    ModelEntry,
-    QuerySetEntry,
-)
+from wefe.study._entries import Lookup, MetricEntry, ModelEntry, QuerySetEntry
 from wefe.study._extras import (
+    AggregationEntry,
     AuditEntry,
     ExploreEntry,
     ExternalEntry,
+    Intervals,
     MitigationEntry,
     QualityEntry,
     RetrievalEntry,

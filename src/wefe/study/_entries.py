@@ -1,4 +1,4 @@
-"""The main sections of a study file: models, query sets, metrics, lookup and aggregation."""
+"""The main sections of a study file: models, query sets, metrics and lookup."""
 
 from __future__ import annotations
 
@@ -10,16 +10,10 @@ from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from wefe._checks import check_choice
+from wefe.contextual import load_encoder
 from wefe.datasets._queries import QUERY_SETS, OpenedQueries, open_query_set, shipped_word_set
 from wefe.embeddings import Lookup as LookupOptions
 from wefe.metrics._declaration import hints_of
@@ -133,11 +127,7 @@ class ModelEntry(Part):
 
     @property
     def _load(self) -> Callable[..., WordEmbeddingModel]:
-        if not self.is_encoder:
-            return load
-        from wefe.contextual import load_encoder
-
-        return load_encoder
+        return load_encoder if self.is_encoder else load
 
     @property
     def place(self) -> str:
@@ -157,10 +147,8 @@ class ModelEntry(Part):
 
     def open(self, words: AnyWords | None = None, *, progress: bool = False) -> WordEmbeddingModel:
         """Open the model; files that must be parsed are read only for `words`."""
-        options = {"progress": progress, **self.load_options()}
-        if self.is_encoder:
-            return self._load(self.place, name=self.label, **options)
-        return self._load(self.place, name=self.name, words=words, **options)
+        own = {"name": self.label} if self.is_encoder else {"name": self.name, "words": words}
+        return self._load(self.place, progress=progress, **own, **self.load_options())
 
     def resolved(self, base: str | os.PathLike[str]) -> ModelEntry:
         """Return the entry with absolute paths for files beside the study file."""
@@ -302,12 +290,8 @@ class MetricPart(Part):
 
     @model_validator(mode="after")
     def _params_fit(self) -> MetricPart:
-        hints = {
-            **hints_of(metric_names()[self.metric], plain=True),
-            **get_type_hints(LookupOptions),
-        }
-        hints = {name: hint for name, hint in hints.items() if name not in _NOT_OF_METRICS}
-        check_params(self.params, hints)
+        hints = hints_of(metric_names()[self.metric], plain=True) | get_type_hints(LookupOptions)
+        check_params(self.params, hints, _NOT_OF_METRICS)
         return self
 
 
@@ -345,11 +329,22 @@ class MetricEntry(MetricPart):
             return Path(name_or_file(self.contexts, base))
 
 
+def _are_preprocessors(value: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    try:
+        check_preprocessors(value)
+    except TypeError as error:  # which pydantic does not know
+        raise ValueError(str(error)) from error
+    return value
+
+
+Forms: TypeAlias = Annotated[list[dict[str, Any]], AfterValidator(_are_preprocessors)]
+
+
 class Lookup(Part):
     """How words are looked up, the same for all metrics."""
 
     #: Forms of a word to try, in this order: {} is the word as written.
-    preprocessors: list[dict[str, Any]] = Field(default=[{}, {"lowercase": True}])
+    preprocessors: Forms = Field(default=[{}, {"lowercase": True}])
     #: Use the first form that the model has, or all of them.
     strategy: Literal["first", "all"] = "first"
     #: Scale every vector to unit length first.
@@ -359,40 +354,3 @@ class Lookup(Part):
     #: Measure each model on all words that it has; default: all models on the words that they
     #: share.
     own_words: bool = False
-
-    @field_validator("preprocessors")
-    @classmethod
-    def _are_preprocessors(cls, value: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        try:
-            check_preprocessors(value)
-        except TypeError as error:  # which pydantic does not know
-            raise ValueError(str(error)) from error
-        return value
-
-
-class AggregationEntry(Part):
-    """How scores are aggregated per model and query set, ranked, and correlated."""
-
-    #: bias_avg: mean distance from the score of no bias; the paper has abs_avg.
-    function: Literal["bias_avg", "abs_avg", "avg", "sum", "abs_sum"] = "bias_avg"
-    #: What to leave out if a model lacks the words of a query: the query for all models, or the
-    #: model for all queries of the set.
-    missing: Literal["queries", "models"] = "queries"
-    #: How to rank models with the same number.
-    ties: Literal["min", "average", "first", "max", "dense"] = "min"
-    #: How to compare rankings.
-    correlation: Literal["spearman", "kendall", "pearson"] = "spearman"
-
-
-class Intervals(Part):
-    #: Number of resamples of the words: 0 for none, else 40 or more.
-    n_bootstrap: int = Field(default=0, ge=0)
-    #: Confidence level of the intervals.
-    confidence: float = Field(default=0.95, gt=0, lt=1)
-
-    @field_validator("n_bootstrap")
-    @classmethod
-    def _are_enough(cls, value: int) -> int:
-        if 0 < value < 40:
-            raise ValueError(f"must be 0 (no intervals), or at least 40; got {value}")
-        return value

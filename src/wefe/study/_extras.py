@@ -1,4 +1,4 @@
-"""Optional sections of a study file: mitigations, exploration, silhouettes, audits."""
+"""Optional sections of a study file: aggregation, mitigations, silhouettes, audits and others."""
 
 from __future__ import annotations
 
@@ -18,20 +18,40 @@ from wefe.datasets import list_criteria
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
 from wefe.study._entries import MetricPart, Words
-from wefe.study._schema import (
-    Name,
-    Part,
-    blaming,
-    check_once,
-    check_params,
-    name_or_file,
-    refuse,
-)
+from wefe.study._schema import Name, Part, blaming, check_once, check_params, name_or_file, refuse
 
 if TYPE_CHECKING:
     from wefe.datasets import Criterion
     from wefe.debias import BaseDebias
     from wefe.quality import Benchmark
+
+
+class AggregationEntry(Part):
+    """How scores are aggregated per model and query set, ranked, and correlated."""
+
+    #: bias_avg: mean distance from the score of no bias; the paper has abs_avg.
+    function: Literal["bias_avg", "abs_avg", "avg", "sum", "abs_sum"] = "bias_avg"
+    #: What to leave out if a model lacks the words of a query: the query for all models, or the
+    #: model for all queries of the set.
+    missing: Literal["queries", "models"] = "queries"
+    #: How to rank models with the same number.
+    ties: Literal["min", "average", "first", "max", "dense"] = "min"
+    #: How to compare rankings.
+    correlation: Literal["spearman", "kendall", "pearson"] = "spearman"
+
+
+class Intervals(Part):
+    #: Number of resamples of the words: 0 for none, else 40 or more.
+    n_bootstrap: int = Field(default=0, ge=0)
+    #: Confidence level of the intervals.
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+
+    @field_validator("n_bootstrap")
+    @classmethod
+    def _are_enough(cls, value: int) -> int:
+        if 0 < value < 40:
+            raise ValueError(f"must be 0 (no intervals), or at least 40; got {value}")
+        return value
 
 
 def _are_criteria(names: list[str]) -> list[str]:
@@ -73,7 +93,7 @@ class ExploreEntry(Part):
 
 # Parameters that a study file cannot set, or sets with another key.
 _NOT_OF_MITIGATIONS = {
-    *("model", "criterion", "ignore", "criterion_name", "verbose", "fit_params", "return"),
+    *("model", "criterion", "ignore", "criterion_name", "verbose", "fit_params", "return")
 }
 
 
@@ -105,14 +125,13 @@ class MitigationEntry(Part):
 
     @model_validator(mode="after")
     def _params_fit(self) -> MitigationEntry:
-        check_params(self.params, self._hints())
+        check_params(self.params, self._hints(), _NOT_OF_MITIGATIONS)
         return self
 
     def _hints(self) -> dict[str, Any]:
         """Return the parameters of the constructor and of `fit`, with their types."""
         kind = self.method_class
-        hints = get_type_hints(kind.fit) | get_type_hints(kind.__init__)
-        return {name: hint for name, hint in hints.items() if name not in _NOT_OF_MITIGATIONS}
+        return get_type_hints(kind.fit) | get_type_hints(kind.__init__)
 
     @property
     def method_class(self) -> type[BaseDebias]:

@@ -51,9 +51,9 @@ class Part(pydantic.BaseModel):
             refuse((_where(each, data), _text(each, cls)) for each in errors)
 
 
-def check_params(params: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
-    """Raise an error for parameters that are unknown or have the wrong type."""
-    fields: dict[str, Any] = {name: (hint, None) for name, hint in hints.items()}
+def check_params(params: Mapping[str, Any], hints: Mapping[str, Any], others: set[str]) -> None:
+    """Raise an error for parameters that are unknown, one of `others`, or have the wrong type."""
+    fields: Any = {name: (hint, None) for name, hint in hints.items() if name not in others}
     own = pydantic.create_model("Params", __base__=Part, **fields)
     pydantic.create_model("Method", __base__=Part, params=(own, ...)).model_validate(
         {"params": params}
