@@ -196,8 +196,21 @@ class OpenedUnit:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         needed = _needed(unit)
-        self.base = unit.entry.open(_all_of(needed.values()))
-        self.opened = _what_results_depend_on(unit, self.base, needed)
+        self.base = base = unit.entry.open(_all_of(needed.values()))
+        hashed = cache(partial(fingerprint, base))
+        prints = {task: hashed(words) for task, words in needed.items()}
+        # An encoder has a vector for every word.
+        n_words, queries = (None, {}) if unit.entry.is_encoder else (len(base), unit.queries)
+        info = {
+            "n_words_read": n_words,
+            "dim": base.dim,
+            "held": base.held,
+            "dtype": str(base.dtype),
+            "prompt": getattr(base, "prompt", None),
+            "fingerprint": digest(sorted(set(prints.values()))),
+        }
+        lost = {key: lacking(base, query, unit.preprocessors) for key, query in queries.items()}
+        self.opened = Opened(prints, lost, info)
         self._check_files()
         # Reuse the metric: RNSB caches classifiers of the same attribute words.
         self.metric = cache(as_metric)
@@ -231,25 +244,6 @@ class OpenedUnit:
         except Exception as error:
             return Outcome("failed", failure=describe(error))
         return Outcome("done", value, seconds=time.perf_counter() - start)
-
-
-def _what_results_depend_on(
-    unit: Unit, base: WordEmbeddingModel, needed: Mapping[str, _Words]
-) -> Opened:
-    hashed = cache(partial(fingerprint, base))
-    prints = {task: hashed(words) for task, words in needed.items()}
-    # An encoder has a vector for every word.
-    n_words, queries = (None, {}) if unit.entry.is_encoder else (len(base), unit.queries)
-    info = {
-        "n_words_read": n_words,
-        "dim": base.dim,
-        "held": base.held,
-        "dtype": str(base.dtype),
-        "prompt": getattr(base, "prompt", None),
-        "fingerprint": digest(sorted(set(prints.values()))),
-    }
-    lost = {key: lacking(base, query, unit.preprocessors) for key, query in queries.items()}
-    return Opened(prints, lost, info)
 
 
 @dataclass(frozen=True)
@@ -304,7 +298,7 @@ def _needed(unit: Unit) -> dict[str, _Words]:
     needed = {}
     for task in unit.tasks.values():
         fitted = to_fit.get(task.model, frozenset())
-        needed[task.id] = _all_of([_words_of(unit, task, prefix, of_query), fitted])
+        needed[task.id] = _all_of([_words_of(unit, task, of_query), fitted])
     return needed
 
 
@@ -312,9 +306,7 @@ def _all_of(words: Collection[_Words]) -> _Words:
     return None if None in words else frozenset().union(*filter(None, words))
 
 
-def _words_of(
-    unit: Unit, task: Task, prefix: str | None, of_query: Mapping[str, frozenset[str]]
-) -> _Words:
+def _words_of(unit: Unit, task: Task, of_query: Mapping[str, frozenset[str]]) -> _Words:
     what = task.identity
     words: Iterable[str] = ()
     if task.kind == "explore" or ("metric" in what and get_metric(what["metric"]).needs_vocabulary):
@@ -331,7 +323,7 @@ def _words_of(
         if benchmark.kind == "analogy":
             return None
         words = benchmark.words
-    return every_form(words, what.get("preprocessors"), prefix)
+    return every_form(words, what.get("preprocessors"), unit.entry.vocab_prefix)
 
 
 # Functions by kind of task: from place and identity to the result, which is stored as plain data.
