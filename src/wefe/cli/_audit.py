@@ -240,15 +240,12 @@ def silhouette(
     found = results.silhouette_study()
     lost = pd.DataFrame({"model": list(failures), "nan_reason": list(failures.values())})
     table = pd.concat([found.to_frame(), lost], ignore_index=True) if failures else found.to_frame()
-    files = {
-        "robustness.csv": as_csv(table),
-        "silhouettes.html": found.plot().to_html(include_plotlyjs=True),
-    }
-    for name, text in files.items():
-        write_text(out / name, text)
+    write_text(out / "robustness.csv", as_csv(table))
+    write_text(out / "silhouettes.html", found.plot().to_html(include_plotlyjs=True))
     stars = "; *: best in the row" * (len(found.robustness) > 1)
     shown = ((f"{title}{stars}", cells.reset_index()) for title, cells in found._tables())
     write(format, shown, {"silhouettes": table})
     if format == "table":
-        print(*found.notes, f"Written to {out}: results.db, {', '.join(files)}", sep="\n")
+        files = "results.db, robustness.csv, silhouettes.html"
+        print(*found.notes, f"Written to {out}: {files}", sep="\n")
     opt.end(failures)

@@ -100,16 +100,8 @@ def debias(
     check_writable(out)
     words = open_criterion(criterion, offline)
     reading: dict[str, Any] = {"vocab_prefix": vocab_prefix, "trust_pickle": trust_pickle}
-    done = debias_file(
-        mitigation,
-        model,
-        out,
-        criterion=words,
-        target=changed,
-        ignore=kept if ignore else list(words.specific_words),
-        **reading,
-        **fit_params,
-    )
+    fit_params |= {"target": changed, "ignore": kept if ignore else list(words.specific_words)}
+    done = debias_file(mitigation, model, out, criterion=words, **reading, **fit_params)
     print(
         f"{done.path}: {done.name}, {done.n_changed:,} of {done.n_words:,} vectors changed, "
         f"{done.path.stat().st_size / 1e6:,.1f} MB"

@@ -163,7 +163,7 @@ def run(
     _print_results(found)
     for task, outcome in found.of_kind("silhouette"):
         if why := (outcome.value or {}).get("nan_reason"):
-            tell(f"no silhouette: {', '.join([task.model, *task.place.values()])}: {why}", "yellow")
+            tell(f"no silhouette: {task.name}: {why}", "yellow")
     computed = f"{found.run['n_computed']:,} computed in {found.run['seconds']:.1f} s"
     tell(f"\n{count(len(found.plan.tasks), 'task')}, {computed}: {where}")
     outputs.write(found, report)
@@ -245,10 +245,8 @@ def _tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFra
         ):
             intervals = interval_text(table[f"{column}_lower"], table[f"{column}_upper"])
             yield f"{task.model}: {title}", table.assign(interval=intervals)[columns]
-        yield (
-            f"{task.model}: Changed when names are exchanged (share of queries, of top places)",
-            audit.decided,
-        )
+        title = "Changed when names are exchanged (share of queries, of top places)"
+        yield f"{task.model}: {title}", audit.decided
 
 
 @opt.command
