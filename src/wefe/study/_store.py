@@ -76,20 +76,14 @@ class Store:
             ) from error
 
     def _prepare(self) -> None:
-        """Create the table in an empty database, or check that it is one of wefe."""
-        if not self._creates:
-            self._check_layout()
-            return
-        with self._transaction():
-            (n_tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if n_tables:
-                self._check_layout()
-            else:
-                self._db.execute(_TABLE)
-                self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                self._db.execute(f"PRAGMA user_version = {_LAYOUT}")
-
-    def _check_layout(self) -> None:
+        """Create the table in an empty database, and check that the database is one of wefe."""
+        if self._creates:
+            with self._transaction():
+                (n_tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                if not n_tables:
+                    self._db.execute(_TABLE)
+                    self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                    self._db.execute(f"PRAGMA user_version = {_LAYOUT}")
         (mark,) = self._db.execute("PRAGMA application_id").fetchone()
         (layout,) = self._db.execute("PRAGMA user_version").fetchone()
         # The first statement that certainly reads the file.
@@ -138,11 +132,8 @@ class Store:
         )
         outcomes = {}
         # One variable, because SQLite limits their number.
-        which = "SELECT value FROM json_each(?)"
-        found = self._db.execute(
-            f"SELECT * FROM results WHERE key IN ({which})", [json.dumps(list(keys))]
-        )
-        for *values, proof in found:
+        statement = "SELECT * FROM results WHERE key IN (SELECT value FROM json_each(?))"
+        for *values, proof in self._db.execute(statement, [json.dumps(list(keys))]):
             key, kind, text, *when = values
             # A row is sound if it is as `put` wrote it.
             if not isinstance(text, str) or digest(*values) != proof:
