@@ -203,11 +203,8 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
     declaration = check_declaration(data, path.name)
     trusted = [model.label for model in declaration.models if model.trust_pickle]
     if trusted:
-        logger.warning(
-            "%s sets trust_pickle for %s: a pickle can run any code that its author put there",
-            path.name,
-            ", ".join(trusted),
-        )
+        text = "%s sets trust_pickle for %s: a pickle can run any code that its author put there"
+        logger.warning(text, path.name, ", ".join(trusted))
     return declaration
 
 
@@ -323,8 +320,5 @@ def _for_encoders(study: Declaration) -> Iterator[Problem]:
         for i, entry in enumerate(getattr(study, table)):
             models = getattr(entry, "models", None) or tables
             if get_metric(entry.metric).encodes_texts and not set(tables).isdisjoint(models):
-                yield (
-                    (table, i, "metric"),
-                    f"{entry.metric} measures encoders only. Measure models with a source "
-                    "separately",
-                )
+                text = "measures encoders only. Measure models with a source separately"
+                yield (table, i, "metric"), f"{entry.metric} {text}"

@@ -166,9 +166,8 @@ class ModelEntry(Part):
         if source_file(beside(self.place, base)) is not None:
             return False
         # If a folder 'vectors' exists, 'vectors/glove' is a missing file.
-        is_repo = (
-            looks_like_repo_id(self.place) and not Path(base, self.place.split("/")[0]).is_dir()
-        )
+        folder = Path(base, self.place.split("/")[0])
+        is_repo = looks_like_repo_id(self.place) and not folder.is_dir()
         return is_repo or self.source in GENSIM_DATA_NAMES
 
     def identity(self) -> Any:

@@ -75,9 +75,8 @@ class Planner:
             self._queries,
             declared.canonical(),
         )
-        base_of = {model.label: model.base for model in models}
         for at, task in enumerate(plan.tasks):
-            units[base_of[task.model]].tasks[at] = task
+            units[plan._models[task.model].base].tasks[at] = task
         return Planned(plan, [*units.values()])
 
     def _open_units(self) -> dict[str, Unit]:

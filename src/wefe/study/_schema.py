@@ -55,9 +55,8 @@ def check_params(params: Mapping[str, Any], hints: Mapping[str, Any], others: se
     """Raise an error for parameters that are unknown, one of `others`, or have the wrong type."""
     fields: Any = {name: (hint, None) for name, hint in hints.items() if name not in others}
     own = pydantic.create_model("Params", __base__=Part, **fields)
-    pydantic.create_model("Method", __base__=Part, params=(own, ...)).model_validate(
-        {"params": params}
-    )
+    method = pydantic.create_model("Method", __base__=Part, params=(own, ...))
+    method.model_validate({"params": params})
 
 
 def _where(error: Any, data: Any) -> Location:

@@ -18,12 +18,12 @@ import pandas as pd
 
 from wefe._checks import check_choice, check_n_jobs, check_positive_int
 from wefe._visible import count
+from wefe.study._declaration import Declaration, check_declaration, read_declaration
 from wefe.study._plan import PLAN, Plan, Task
 from wefe.study._results import StudyResults
 from wefe.study._store import STUDY, Store, now
 
 if TYPE_CHECKING:
-    from wefe.study._declaration import Declaration
     from wefe.study._planning import Planned
 
 Engine: TypeAlias = Literal["local", "dask"]
@@ -75,8 +75,6 @@ class Study:
         base: str | os.PathLike[str] = ".",
         path: str | os.PathLike[str] | None = None,
     ) -> None:
-        from wefe.study._declaration import Declaration, check_declaration
-
         if not isinstance(declaration, Declaration):
             declaration = check_declaration(declaration)
         self.declaration = declaration
@@ -102,8 +100,6 @@ class Study:
         FileNotFoundError, ValueError
             As :func:`read_declaration`.
         """
-        from wefe.study._declaration import read_declaration
-
         return cls(read_declaration(path), Path(path).absolute().parent, path)
 
     @classmethod
@@ -301,8 +297,8 @@ def verify(
         if after.status == "done" and before.key != after.key:
             reason = "the vectors of the model or the version of wefe have changed"
         place = ", ".join(task.place.values())
-        about = task.kind, task.model, place, difference, passed
-        rows.append((*about, None if passed else reason))
+        shown_reason = None if passed else reason
+        rows.append((task.kind, task.model, place, difference, passed, shown_reason))
     columns = ["kind", "model_name", "place", "largest_difference", "passed", "reason"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -326,11 +322,8 @@ def _difference(one: Any, other: Any) -> float:
 
 def _keep_study(store: Store, planned: Planned, run: Mapping[str, Any]) -> None:
     """Store the study itself, so that results can be read without the study file."""
-    value = {
-        "plan": PLAN.dump_python(planned.plan, mode="json"),
-        "models": planned.model_keys,
-        "run": run,
-    }
+    plan = PLAN.dump_python(planned.plan, mode="json")
+    value = {"plan": plan, "models": planned.model_keys, "run": run}
     store.put([(STUDY, "study", value, 0.0)])
 
 

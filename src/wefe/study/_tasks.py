@@ -85,15 +85,9 @@ class Mitigation:
         """Return the mitigated model and a description of the mitigation."""
         notes, ignored = list(self.notes), self.entry.ignored(self.criterion)
         method, fit_params = method_and_fit_params(self.entry.method_class, self.entry.params)
+        fit_params |= {"target": self.entry.target, "ignore": ignored, "criterion": self.criterion}
         with noted(notes):
-            mitigated = method.fit_transform(
-                model,
-                target=self.entry.target,
-                ignore=ignored,
-                copy=True,
-                criterion=self.criterion,
-                **fit_params,
-            )
+            mitigated = method.fit_transform(model, copy=True, **fit_params)
         return mitigated, {
             "method": self.entry.method,
             "criterion": self.criterion.name,
@@ -139,10 +133,7 @@ def open_unit(unit: Unit) -> Opened:
 
 
 def run_tasks(
-    unit: Unit,
-    positions: Sequence[int],
-    prints: Mapping[str, str],
-    without: Mapping[str, Sequence[str]],
+    unit: Unit, positions: list[int], prints: Mapping[str, str], without: Mapping[str, list[str]]
 ) -> dict[int, Outcome]:
     """Run the first of some tasks, and as many of the others as time allows."""
     end = time.perf_counter() + CALL_SECONDS
