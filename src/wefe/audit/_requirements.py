@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, check_bool, check_positive_int
-from wefe._visible import Facts
 from wefe.audit import _search
-from wefe.audit._search import Counterexample, as_text
+from wefe.audit._search import Counterexample
 from wefe.audit._theorems import (
     Design,
     IndividualBias,
@@ -31,39 +29,31 @@ _WORDS = {True: "yes", False: "no", None: "open"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Requirements(Facts, Design):
+class Requirements:
     """Which requirements a metric meets, and why: one row of table 1 in the paper.
-
-    A verdict is True (proven), False (proven, or there is a counterexample) or None (no
-    counterexample found, which proves nothing).
 
     Attributes
     ----------
     metric : str
         Name of the score, with its parameters.
-    comparable : bool or None
-        Magnitude-comparable (definition 3.3): for a given number of neutral words, the extremes of
-        the score do not depend on the groups.
-    trustworthy : bool or None
-        Unbiased-trustworthy (definition 3.4): the score is b_0 only if no word is biased.
-    no_false_alarm : bool or None
-        The converse: the score is defined and b_0 whenever no word is biased.
-    b_0 : float
-        The no-bias value.
-    theorems, counterexamples : dict
-        Property -> theorem, for proven verdicts, or counterexample, for refuted properties.
     groups : {'targets', 'attributes'}
         Which sets of a query are the groups: the attribute sets if the metric has at least two,
         otherwise the target sets. The others contain the neutral words.
-    n_groups, group_size, n_targets, dim, n_trials : int
-        Sizes and length of the search; see :func:`check_requirements`.
-    n_scores, n_undefined : int
-        Number of scores computed, and of undefined ones (which are left out).
-    score_range : tuple of float or None
-        Smallest and largest score, if any.
-    errors : dict
-        Name of an exception that the metric raised in the search -> its first message. Such scores
-        count as undefined.
+    b_0 : float
+        The no-bias value.
+    verdicts : dict
+        By property: True (proven), False (proven, or there is a counterexample) or None (no
+        counterexample found, which proves nothing).
+
+        - 'comparable': magnitude-comparable (definition 3.3): for a given number of neutral words,
+          the extremes of the score do not depend on the groups.
+        - 'trustworthy': unbiased-trustworthy (definition 3.4): the score is b_0 only if no word is
+          biased.
+        - 'no_false_alarm', the converse: the score is defined and b_0 whenever no word is biased.
+    theorems, counterexamples : dict
+        Property -> theorem, for proven verdicts, or counterexample, for refuted properties.
+    search : str
+        How long the search was, and which scores were undefined.
 
     Examples
     --------
@@ -72,54 +62,18 @@ class Requirements(Facts, Design):
     """
 
     metric: str
-    comparable: bool | None
-    trustworthy: bool | None
-    no_false_alarm: bool | None
+    groups: Side
     b_0: float
+    verdicts: Mapping[Property, bool | None]
     theorems: Mapping[Property, Theorem]
     counterexamples: Mapping[Property, Counterexample]
-    n_trials: int
-    n_scores: int
-    n_undefined: int = 0
-    score_range: tuple[float, float] | None = None
-    errors: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def verdicts(self) -> dict[Property, bool | None]:
-        """The three verdicts by property: True, False or None."""
-        return {name: getattr(self, name) for name in get_args(Property)}
-
-    @property
-    def evidence(self) -> dict[Property, str]:
-        """Evidence for each verdict: the theorem, the counterexample, or the search."""
-        of_kinds = self.theorems, self.counterexamples
-        return {
-            name: " Counterexample: ".join(str(each[name]) for each in of_kinds if name in each)
-            or self._search_in_words
-            for name in self.verdicts
-        }
+    search: str
 
     @property
     def why(self) -> dict[Property, str]:
-        """Short reason for each verdict."""
-        proven = {name: theorem.short for name, theorem in self.theorems.items()}
-        return {**self.evidence, **proven}
-
-    @property
-    def _search_in_words(self) -> str:
-        notes = [f"no counterexample found in {self.n_trials} trials"]
-        if self.n_undefined == self.n_scores:
-            notes = [f"the score was undefined for all {self.n_scores} sets of vectors"]
-        low, high = self.score_range or (0.0, 1.0)
-        if high - low <= 1e-12 * max(abs(low), abs(high)):
-            n = self.n_scores - self.n_undefined
-            notes.append(
-                f"the score never changed ({low:.3g} for {n} sets of vectors): it measures nothing"
-            )
-        if self.errors:
-            raised = "; ".join(f"{name}: {message}" for name, message in self.errors.items())
-            notes.append(f"{self.n_undefined} of {self.n_scores} scores were undefined ({raised})")
-        return "; ".join(notes)
+        """Reason for each verdict: the theorem in short, the counterexample, or `search`."""
+        found = {name: str(self.counterexamples.get(name, self.search)) for name in self.verdicts}
+        return found | {name: theorem.short for name, theorem in self.theorems.items()}
 
     def __repr__(self) -> str:
         why = self.why
@@ -203,7 +157,7 @@ def check_requirements(
     probe = _search.Probe(instance, params, design)
     known = theorems_of(instance, params, design.n_groups) if theorems else {}
     _search.check_repeatable(probe, first)
-    verdicts: dict[Any, bool | None] = {}
+    verdicts: dict[Property, bool | None] = {}
     counterexamples: dict[Property, Counterexample] = {}
     searches = (
         _search.search_comparable,
@@ -214,22 +168,27 @@ def check_requirements(
         verdicts[name] = known[name].verdict if name in known else None
         if verdicts[name] or (name == "comparable" and name in known):
             continue  # a long search would add nothing to the theorem
-        if example := search(probe, n_trials, stream):
-            counterexamples[name], verdicts[name] = example, False
-    numbers: dict[str, Any] = {**asdict(design), **verdicts}
-    defined = [score for score in probe.scores if not math.isnan(score)]
-    return Requirements(
-        **numbers,
-        metric=_label(instance, probe, metric_params or {}),
-        b_0=probe.b_0,
-        theorems=known,
-        counterexamples=counterexamples,
-        n_trials=n_trials,
-        n_scores=len(probe.scores),
-        n_undefined=len(probe.scores) - len(defined),
-        score_range=(min(defined), max(defined)) if defined else None,
-        errors=probe.errors,
-    )
+        if cases := search(probe, n_trials, stream):
+            counterexamples[name], verdicts[name] = Counterexample(name, probe, cases), False
+    label, told = _label(probe, metric_params or {}), _told(probe, n_trials)
+    return Requirements(label, design.groups, probe.b_0, verdicts, known, counterexamples, told)
+
+
+def _told(probe: _search.Probe, n_trials: int) -> str:
+    """Describe the search."""
+    scores = np.array(probe.scores)
+    defined = scores[~np.isnan(scores)]
+    notes = [f"no counterexample found in {n_trials} trials"]
+    if not len(defined):
+        notes = [f"the score was undefined for all {len(scores)} sets of vectors"]
+    elif np.ptp(defined) <= 1e-12 * np.abs(defined).max():
+        value = f"{defined.min():.3g} for {len(defined)} sets of vectors"
+        notes.append(f"the score never changed ({value}): it measures nothing")
+    if probe.errors:
+        raised = "; ".join(f"{name}: {message}" for name, message in probe.errors.items())
+        n_undefined = len(scores) - len(defined)
+        notes.append(f"{n_undefined} of {len(scores)} scores were undefined ({raised})")
+    return "; ".join(notes)
 
 
 def _check_metric(metric: BaseMetric, params: Mapping[str, Any]) -> None:
@@ -266,12 +225,12 @@ def _design(metric: BaseMetric, params: Mapping[str, Any], n_groups: int | None)
     return Design(side, n_groups, max(2, components + 1), n_targets, dim)
 
 
-def _label(metric: BaseMetric, probe: _search.Probe, asked: Mapping[str, Any]) -> str:
+def _label(probe: _search.Probe, asked: Mapping[str, Any]) -> str:
     # The label of the scale distinguishes the effect size from the sum.
-    notes = [f"{k}={as_text(v)!r}" for k, v in asked.items() if k != "return_effect_size"]
+    notes = [f"{k}={v!r}" for k, v in asked.items() if k != "return_effect_size"]
     if probe.design.n_groups > 2:
         notes.append(f"{probe.design.n_groups} groups")
-    label = metric.scale(probe.query, **probe.params).label
+    label = probe.metric.scale(probe.query, **probe.params).label
     return f"{label} ({', '.join(notes)})" if notes else label
 
 

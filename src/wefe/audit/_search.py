@@ -9,7 +9,6 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from scipy.linalg import null_space, orthogonal_procrustes
 from scipy.optimize import brentq, minimize
 
 from wefe._checks import progress_bar
-from wefe._visible import Facts
 from wefe.audit._theorems import Design, Property
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric, result_of
@@ -39,7 +37,6 @@ CLEAR_GAP: Final = 0.02
 UNDEFINED: Final = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 _GRID: Final = 12
-_SIDES: Final = {1: "maximum", -1: "minimum"}
 
 
 class Case(NamedTuple):
@@ -51,9 +48,13 @@ class Case(NamedTuple):
     how: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Counterexample(Facts):
+class Counterexample:
     """Vectors that show that a metric lacks a property; you can evaluate them again.
+
+    Parameters
+    ----------
+    name, probe, cases : str, Probe, sequence of Case
+        What :func:`check_requirements` found.
 
     Attributes
     ----------
@@ -61,19 +62,16 @@ class Counterexample(Facts):
         The refuted property. 'trustworthy': a word is clearly biased, but the score is b_0.
         'no_false_alarm': no word is biased, but the score is undefined or not b_0. 'comparable': in
         two models with different groups, the score of the first is beyond the extreme of the
-        second.
-    metric, params, query : BaseMetric, dict, Query
-        The metric, the parameters of its `run_query`, and the query.
-    vectors, scores : tuple of dict, tuple of float
+        second, which is the best of a long search: evidence, but not a proof.
+    query : Query
+        The query.
+    vectors, scores : list of dict, list of float
         For each model, word -> vector of shape (dim,), and the score; NaN if undefined.
-    biases : tuple of dict
+    biases : list of dict
         For each model, neutral word -> individual bias: the largest difference of its mean cosines
         with two groups, in [0, 2]. For two groups, this is ``abs(s(w, A, B))``.
-    b_0, how : float, str
-        The no-bias value, and how the vectors were constructed or found.
-    side : {'maximum', 'minimum'} or None
-        For 'comparable': which extreme differs. `scores` are the best of a long search, which is
-        evidence but not a proof.
+    how : str
+        How the vectors were constructed or found.
 
     Examples
     --------
@@ -83,51 +81,28 @@ class Counterexample(Facts):
     ({'w0_0': 1.0, 'w0_1': 1.0, 'w1_0': 0.71, 'w1_1': 0.71}, [0.0])
     """
 
-    property: Property
-    metric: BaseMetric
-    params: Mapping[str, Any]
-    query: Query
-    vectors: tuple[dict[str, Vectors], ...]
-    scores: tuple[float, ...]
-    biases: tuple[dict[str, float], ...]
-    b_0: float
-    how: str
-    side: str | None = None
-
-    def models(self) -> list[WordEmbeddingModel]:
-        """Return the models made of `vectors`, a list of WordEmbeddingModel."""
-        return [
-            WordEmbeddingModel(
-                (list(vectors), np.array(list(vectors.values()))), name=f"Counterexample {i + 1}"
-            )
-            for i, vectors in enumerate(self.vectors)
-        ]
+    def __init__(self, name: Property, probe: Probe, cases: Sequence[Case]) -> None:
+        self.property, self.query, self._probe, self._cases = name, probe.query, probe, cases
+        self.vectors: list[dict[str, Vectors]] = []
+        self.biases: list[dict[str, float]] = []
+        for groups, words, _, _ in cases:
+            spread = spreads(groups, words).tolist()
+            self.vectors.append(dict(zip(probe.words, _rows(groups, words), strict=True)))
+            self.biases.append(dict(zip(probe.words[-len(words) :], spread, strict=True)))
+        self.scores = [case.score for case in cases]
+        self.how = " against ".join(case.how for case in cases)
 
     def evaluate(self) -> list[float]:
-        """Return the score of each model, computed from `vectors`; NaN if it is undefined."""
-        scores = []
-        for model, stored in zip(self.models(), self.scores, strict=True):
-            try:
-                result = result_of(self.metric, self.query, model, **self.params)
-                scores.append(float(result["result"]))
-            except UNDEFINED:
-                if not math.isnan(stored):
-                    raise
-                scores.append(math.nan)
-        return scores
-
-    def _plain(self) -> dict[str, Any]:
-        return super()._plain() | {
-            "metric": type(self.metric).__name__,
-            "params": {name: as_text(value) for name, value in self.params.items()},
-            "query": self.query.dict(),
-        }
+        """Return the score of each model, computed from its vectors; NaN if it is undefined."""
+        again = (self._probe.score(case.groups, case.words) for case in self._cases)
+        return [score + self._probe.b_0 for score in again]
 
     def __str__(self) -> str:
-        if self.side is not None:
+        if self.property == "comparable":
             first, second = self.scores
+            side = "maximum" if first > second else "minimum"
             return (
-                f"the {self.side} is {first:.3g} for one model's groups and {second:.3g} for "
+                f"the {side} is {first:.3g} for one model's groups and {second:.3g} for "
                 "another's (the best of a long search, not a proof)"
             )
         score = "undefined" if math.isnan(self.scores[0]) else f"{self.scores[0] + 0.0:.3g}"
@@ -137,7 +112,9 @@ class Counterexample(Facts):
         return f"score {score} though {word} ({self.how})"
 
     def __repr__(self) -> str:
-        return f"<Counterexample: {type(self.metric).__name__} is not {self.property}: {self}>"
+        return (
+            f"<Counterexample: {type(self._probe.metric).__name__} is not {self.property}: {self}>"
+        )
 
 
 class Probe:
@@ -148,36 +125,16 @@ class Probe:
         self.query = _query_of(metric, design)
         sides = self.query.target_sets, self.query.attribute_sets
         groups, neutral = sides if design.groups == "targets" else sides[::-1]
-        self._words = list(itertools.chain(*groups, *neutral))
-        self._neutral_words = list(itertools.chain(*neutral))
+        self.words = list(itertools.chain(*groups, *neutral))
         self.b_0 = float(metric.scale(self.query, **params).no_bias_value)
         self.scores: list[float] = []
         self.errors: dict[str, str] = {}
         self.refused: Exception | None = None
 
-    def refute(self, name: Property, *cases: Case, **more: Any) -> Counterexample:
-        """Return a counterexample of one case, or of two whose extremes of the score differ."""
-        spread = [spreads(case.groups, case.words).tolist() for case in cases]
-        return Counterexample(
-            property=name,
-            metric=self.metric,
-            params=dict(self.params),
-            query=self.query,
-            vectors=tuple(
-                dict(zip(self._words, _rows(case.groups, case.words), strict=True))
-                for case in cases
-            ),
-            scores=tuple(case.score for case in cases),
-            biases=tuple(dict(zip(self._neutral_words, own, strict=True)) for own in spread),
-            b_0=self.b_0,
-            how=" against ".join(case.how for case in cases),
-            **more,
-        )
-
     def score(self, groups: Vectors, words: Vectors) -> float:
         """Return the score minus b_0; NaN if undefined or infinite."""
         rows = _rows(groups, words)
-        model = WordEmbeddingModel((self._words, rows), name="counterexample")
+        model = WordEmbeddingModel((self.words, rows), name="counterexample")
         try:
             score = float(result_of(self.metric, self.query, model, **self.params)["result"])
         except UNDEFINED as error:
@@ -359,9 +316,7 @@ def _direction(vector: Vectors, otherwise: Vectors | None = None) -> Vectors:
 # Trustworthy: a biased word, but the score is b_0
 
 
-def search_trustworthy(
-    probe: Probe, n_trials: int, rng: np.random.Generator
-) -> Counterexample | None:
+def search_trustworthy(probe: Probe, n_trials: int, rng: np.random.Generator) -> list[Case]:
     """Search for words of which one is clearly biased although the score is b_0."""
     constructed = (
         _if_untrustworthy(probe, groups, words, f"{name}; {words_name}")
@@ -369,7 +324,7 @@ def search_trustworthy(
         for words_name, words in constructed_words(probe.design, groups)
     )
     tried = itertools.chain(constructed, _random_trials(probe, n_trials, rng))
-    return next((probe.refute("trustworthy", case) for case in tried if case), None)
+    return list(itertools.islice(filter(None, tried), 1))
 
 
 def _random_trials(probe: Probe, n_trials: int, rng: np.random.Generator) -> Iterator[Case | None]:
@@ -460,9 +415,7 @@ def _by_minimising(
 # No false alarm: no biased word, but the score is not b_0, or there is none
 
 
-def search_false_alarm(
-    probe: Probe, n_trials: int, rng: np.random.Generator
-) -> Counterexample | None:
+def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) -> list[Case]:
     """Search for unbiased words with a score far from b_0, or undefined."""
     clearest: Case | None = None
     undefined: Case | None = None
@@ -478,8 +431,7 @@ def search_false_alarm(
         # Other words have a score with these groups.
         elif math.isnan(score) and not (undefined or math.isnan(probe.score(groups, words))):
             undefined = case
-    found = clearest or undefined
-    return probe.refute("no_false_alarm", found) if found else None
+    return [case for case in (clearest, undefined) if case][:1]
 
 
 def _many_words(
@@ -509,9 +461,7 @@ def _without_bias(groups: Vectors, words: Vectors) -> Vectors | None:
 # Comparable: the extremes over the words must not depend on the groups
 
 
-def search_comparable(
-    probe: Probe, n_trials: int, rng: np.random.Generator
-) -> Counterexample | None:
+def search_comparable(probe: Probe, n_trials: int, rng: np.random.Generator) -> list[Case]:
     """Search for two sets of groups with different extremes."""
     candidates = list(constructed_groups(probe.design))
     candidates += [("random groups", _random_groups(probe.design, rng)) for _ in range(2)]
@@ -525,12 +475,14 @@ def search_comparable(
     searched: set[tuple[float, ...]] = set()
     # Search longer until the extreme of the groups that fall behind is confirmed.
     while len(found) > 1:
-        sign, best, worst = _widest([(each[-1].score, each[1].score) for each in found])
+        ends = np.array([[sign * each[sign].score for each in found] for sign in (1, -1)])
+        side = int(np.ptp(ends, axis=1).argmax())
+        sign, best, worst = 1 - 2 * side, int(ends[side].argmax()), int(ends[side].argmin())
         first, second = found[best][sign], found[worst][sign]
         if sign * (first.score - second.score) <= margin:
-            return None
+            return []
         if (key := (sign, *second.groups.flat)) in searched:
-            return probe.refute("comparable", first, second, side=_SIDES[sign])
+            return [first, second]
         searched.add(key)
         carried = [first.words @ _turn(first.groups, second.groups), second.words]
         longer = _extremes(probe, second.how, second.groups, 4 * n_trials, rng, 4, carried)
@@ -538,15 +490,7 @@ def search_comparable(
             found[worst] = longer
         else:
             del found[worst]  # it rests on rounding
-    return None
-
-
-def _widest(ranges: list[tuple[float, float]]) -> tuple[int, int, int]:
-    """Return the side (1: maximum, -1: minimum) and the two ranges that differ most."""
-    lows, highs = np.transpose(ranges)
-    if np.ptp(highs) >= np.ptp(lows):
-        return 1, int(highs.argmax()), int(highs.argmin())
-    return -1, int(lows.argmin()), int(lows.argmax())
+    return []
 
 
 def _extremes(
@@ -589,7 +533,3 @@ def _extremes(
 def _turn(own: Vectors, others: Vectors) -> Vectors:
     means = [groups.mean(axis=1) - groups.mean(axis=(0, 1)) for groups in (own, others)]
     return np.asarray(orthogonal_procrustes(*means)[0])
-
-
-def as_text(value: Any) -> Any:
-    return value if isinstance(value, bool | int | float | str | None) else repr(value)

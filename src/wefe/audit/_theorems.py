@@ -58,14 +58,10 @@ class IndividualBias(BaseMetric):
 
 @dataclass(frozen=True)
 class Theorem:
-    """A proven property of a metric with its parameters.
+    """A proof that a metric with its parameters has a property or lacks it.
 
     Attributes
     ----------
-    metric : str
-        Class name of the metric.
-    property : {'comparable', 'trustworthy', 'no_false_alarm'}
-        The property.
     verdict : bool
         Whether the metric has the property.
     short, reason : str
@@ -81,8 +77,6 @@ class Theorem:
     (False, 'biases cancel in the means of X and Y')
     """
 
-    metric: str
-    property: Property
     verdict: bool
     short: str
     reason: str
@@ -109,15 +103,11 @@ def theorems_of(
     """Return the theorems about a built-in metric by property; none for custom metrics."""
     if not type(metric).__module__.startswith("wefe."):
         return {}
-    facts, name = _facts(metric, params, n_groups), type(metric).__name__
+    facts = _facts(metric, params, n_groups)
     proven: dict[Property, Theorem] = {}
-    for entry in read_texts("theorems.toml").get(name, ()):
+    for entry in read_texts("theorems.toml").get(type(metric).__name__, ()):
         if entry.get("when", {}).items() <= facts.items():
-            proven |= {
-                each: Theorem(name, each, **entry[each])
-                for each in get_args(Property)
-                if each in entry
-            }
+            proven |= {name: Theorem(**entry[name]) for name in get_args(Property) if name in entry}
     return proven
 
 

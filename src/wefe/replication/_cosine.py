@@ -55,8 +55,8 @@ def findings(run: Run) -> Findings:
         check_requirements("direct-bias"),
     ]
     for each in requirements:
-        measured[each.metric, "comparable", ""] = float(bool(each.comparable))
-        measured[each.metric, "trustworthy", ""] = float(bool(each.trustworthy))
+        measured[each.metric, "comparable", ""] = float(bool(each.verdicts["comparable"]))
+        measured[each.metric, "trustworthy", ""] = float(bool(each.verdicts["trustworthy"]))
     columns, given = {}, list(models.values())
     for label, normalize in {"unit vectors (d)": True, "as they are": False}.items():
         found = mean_attribute_differences(pairs, given, normalize=normalize, **_LOOKUP)
