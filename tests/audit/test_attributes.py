@@ -98,7 +98,7 @@ def test_the_largest_comes_first_and_nan_last():
     [
         ([["she"], ["he"], ["man", "they"]], ValueError, "must be pairs"),
         ("she", TypeError, "must be a list"),
-        (Query([["she"]], [["he"]]), ValueError, r"got 1 sets\. query.get_subqueries"),
+        (Query([["she"]], [["he"]]), ValueError, r"exactly two .* has 1\. query.get_subqueries"),
     ],
 )
 def test_other_things_than_two_sets(toy_model, sets, error, says):

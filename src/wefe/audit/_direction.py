@@ -161,11 +161,6 @@ class DirectionAudit(Facts):
     )
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the sets used."""
-        return tuple(self.sets)
-
-    @property
     def n_sets(self) -> int:
         """Number of sets used."""
         return len(self.sets)
@@ -208,7 +203,7 @@ class DirectionAudit(Facts):
     def correlations(self) -> pd.DataFrame:
         """Cosines of all directions and, last, the first component 'PC1': figure 3 of the paper."""
         rows = unit_rows(np.vstack([self.directions, self.components[0]]))
-        names = [*self.labels, "PC1"]
+        names = [*self.sets, "PC1"]
         return pd.DataFrame(np.clip(rows @ rows.T, -1, 1), index=names, columns=names)
 
     @property
@@ -254,7 +249,7 @@ class DirectionAudit(Facts):
             "stability": np.abs(_firsts_without_each(centred) @ first),
             "variance_share": along / along.sum(),
         }
-        table = pd.DataFrame(columns, index=pd.Index(self.labels, name="set"))
+        table = pd.DataFrame(columns, index=pd.Index(list(self.sets), name="set"))
         typical = table["agreement"].median()
         limit = min(OUTLIER_SHARE * typical, typical - self._clear)
         table["outlier"] = (table["agreement"] < limit) & (self.n_sets >= FEWEST_FOR_OUTLIERS)
@@ -300,7 +295,7 @@ class DirectionAudit(Facts):
         Parameters
         ----------
         sets : sequence of str
-            Labels, as in `labels`.
+            Labels: keys of `sets`.
 
         Returns
         -------
@@ -309,7 +304,7 @@ class DirectionAudit(Facts):
         """
         left_out = check_sequence("sets", sets)
         for label in left_out:
-            check_choice("sets", label, self.labels)
+            check_choice("sets", label, self.sets)
         kept = {label: words for label, words in self.sets.items() if label not in left_out}
         vectors = [own for label, own in zip(self.sets, self.vectors, strict=True) if label in kept]
         return replace(self, sets=kept, vectors=tuple(vectors))
@@ -386,11 +381,8 @@ class DirectionAudit(Facts):
         )
 
     def _plain(self) -> dict[str, Any]:
-        correlations = plain(self.correlations.to_numpy())
-        return super()._plain() | {
-            "sets": plain(self._table.reset_index()),
-            "correlations": correlations,
-        }
+        sets, cosines = plain(self._table.reset_index()), plain(self.correlations.to_numpy())
+        return super()._plain() | {"sets": sets, "correlations": cosines}
 
     def plot(self) -> Figure:
         """Return figure 3; see :func:`wefe.plotting.plot_direction_correlations`."""

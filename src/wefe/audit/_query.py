@@ -316,11 +316,7 @@ def audit_query(
     from scipy.special import betainc
 
     check_query(query)
-    if query.template[1] != 2:
-        raise ValueError(
-            f"an audit needs exactly two attribute sets; {query.query_name!r} has "
-            f"{query.template[1]}. query.get_subqueries(('n', 2)) returns its subqueries with two."
-        )
+    _check_attributes(query)
     epsilon = check_share("epsilon", epsilon)
     weat, lookup = WEAT()._with_params(**{**_TEST, **params})
     embedded = embed_query(model, query, **lookup)
@@ -336,16 +332,26 @@ def audit_query(
         targets=uses_of(embedded.targets),
         attributes=uses_of(embedded.attributes),
         biases=biases,
-        attribute_difference=float(
-            np.linalg.norm(unit("a", a).mean(axis=0) - unit("b", b).mean(axis=0))
-        ),
-        raw_attribute_difference=float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0))),
+        attribute_difference=_distance(unit("a", a), unit("b", b)),
+        raw_attribute_difference=_distance(a, b),
         epsilon=epsilon,
         # The squared cosine of a random direction has a beta distribution.
         chance_share=float(1 - betainc(0.5, (model.dim - 1) / 2, epsilon**2)),
         ddof=weat.ddof,
         comparison=_compared(weat, embedded, *biases) if len(biases) == 2 else None,
     )
+
+
+def _check_attributes(query: Query) -> None:
+    if query.template[1] != 2:
+        raise ValueError(
+            f"exactly two attribute sets are needed; {query.query_name!r} has "
+            f"{query.template[1]}. query.get_subqueries(('n', 2)) returns its subqueries with two."
+        )
+
+
+def _distance(a: Vectors, b: Vectors) -> float:
+    return float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0)))
 
 
 def _compared(weat: WEAT, embedded: EmbeddedQuery, x: Vectors, y: Vectors) -> TargetComparison:
@@ -355,6 +361,11 @@ def _compared(weat: WEAT, embedded: EmbeddedQuery, x: Vectors, y: Vectors) -> Ta
     alternative: Alternative = weat.p_value_test_type
     # Sets of equal size can be swapped, so two splits are as extreme as the observed one.
     extreme = 2 if alternative == "two-sided" and len(x) == len(y) else 1
+    ranks = average_ranks(np.concatenate([x, y]), tolerance=_TIE)
+    first, second = ranks[: len(x)], ranks[len(x) :]
+    auc = (first.sum() - len(x) * (len(x) + 1) / 2) / (len(x) * len(y))
+    cuts = np.unique(ranks)
+    above, others = ((part[:, None] > cuts).mean(axis=0) for part in (first, second))
     return TargetComparison(
         weat=values["weat"],
         effect_size=values["effect_size"],
@@ -362,20 +373,9 @@ def _compared(weat: WEAT, embedded: EmbeddedQuery, x: Vectors, y: Vectors) -> Ta
         p_value=values["p_value"],
         smallest_p_value=extreme / math.comb(len(x) + len(y), len(x)),
         alternative=alternative,
-        **_separation(x, y),
+        auc=float(auc),
+        threshold_accuracy=float((1 + np.abs(above - others).max()) / 2),
     )
-
-
-def _separation(x: Vectors, y: Vectors) -> dict[str, Any]:
-    ranks = average_ranks(np.concatenate([x, y]), tolerance=_TIE)
-    first, second = ranks[: len(x)], ranks[len(x) :]
-    auc = (first.sum() - len(x) * (len(x) + 1) / 2) / (len(x) * len(y))
-    cuts = np.unique(ranks)
-    above, others = ((part[:, None] > cuts).mean(axis=0) for part in (first, second))
-    return {
-        "auc": float(auc),
-        "threshold_accuracy": float((1 + np.abs(above - others).max()) / 2),
-    }
 
 
 def p_and_auc(found: TargetComparison) -> str:
@@ -504,11 +504,7 @@ def mean_attribute_differences(
 def _as_query(given: object) -> tuple[Query, bool]:
     """Return the sets as target sets of a query, and whether they are paired."""
     if isinstance(given, Query):
-        if given.template[1] != 2:
-            raise ValueError(
-                f"attribute_sets must be two sets; got {given.template[1]} sets. "
-                "query.get_subqueries(('n', 2)) returns the subqueries of a query with two."
-            )
+        _check_attributes(given)
         return Query(given.attribute_sets, [], given.attribute_sets_names), False
     pairs = [check_word_set("a pair", pair) for pair in check_sequence("attribute_sets", given)]
     if {*map(len, pairs)} != {2}:
@@ -527,9 +523,8 @@ def _measure(
     if reason is None and in_pairs:
         sets, reason = paired(sets, **lookup)
     a, b = (part.vectors for part in sets)
-    distance = np.nan if reason else float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0)))
     return {
-        "mean_attribute_difference": distance,
+        "mean_attribute_difference": math.nan if reason else _distance(a, b),
         "n_words_1": len(a),
         "n_words_2": len(b),
         "words_lost": ", ".join(

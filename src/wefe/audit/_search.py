@@ -153,13 +153,10 @@ def _rows(groups: Vectors, words: Vectors) -> Vectors:
 def _query_of(metric: BaseMetric, design: Design) -> Query:
     """Return a query that the metric accepts."""
     groups = [[f"a{i}_{row}" for row in range(design.group_size)] for i in range(design.n_groups)]
-    group_names = [f"A{i + 1}" for i in range(design.n_groups)]
     for n_sets in range(1, min(design.n_groups, design.n_targets) + 1):
         rows = np.array_split(np.arange(design.n_targets), n_sets)
         neutral = [[f"w{i}_{row}" for row in range(len(part))] for i, part in enumerate(rows)]
-        sides = (neutral, [f"W{i + 1}" for i in range(n_sets)]), (groups, group_names)
-        targets, attributes = sides if design.groups == "attributes" else sides[::-1]
-        query = Query(targets[0], attributes[0], targets[1], attributes[1])
+        query = Query(*((groups, neutral) if design.groups == "targets" else (neutral, groups)))
         if metric.accepts(query):
             return query
     raise ValueError(
@@ -338,7 +335,7 @@ def _random_trials(probe: Probe, n_trials: int, rng: np.random.Generator) -> Ite
                 u[:], v[:] = u[0], v[0]  # all words equal
             yield _on_path(probe, groups, u, v)
             if trial % 25 == 0:
-                yield _by_minimising(probe, groups, u, all_equal=trial % 50 == 0)
+                yield _by_minimising(probe, groups, u if trial % 50 else u[:1])
 
 
 def _if_untrustworthy(probe: Probe, groups: Vectors, words: Vectors, how: str) -> Case | None:
@@ -386,15 +383,12 @@ def _on_path(probe: Probe, groups: Vectors, u: Vectors, v: Vectors) -> Case | No
     return None
 
 
-def _by_minimising(
-    probe: Probe, groups: Vectors, start: Vectors, *, all_equal: bool
-) -> Case | None:
-    """Minimise |score - b_0| over words of which one stays clearly biased."""
-    n, dim = start.shape
+def _by_minimising(probe: Probe, groups: Vectors, start: Vectors) -> Case | None:
+    """Minimise |score - b_0| over words, or one word for all, of which one stays clearly biased."""
+    repeats = probe.design.n_targets // len(start)
 
     def words_of(x: Vectors) -> Vectors:
-        words = unit_rows(x.reshape(-1, dim))
-        return np.tile(words, (n, 1)) if all_equal else words
+        return np.tile(unit_rows(x.reshape(start.shape)), (repeats, 1))
 
     def objective(x: Vectors) -> float:
         words = words_of(x)
@@ -402,7 +396,7 @@ def _by_minimising(
         missing = max(0.0, 1.5 * CLEAR_BIAS - float(spreads(groups, words).max()))
         return 1e3 if math.isnan(score) else score + 10 * missing
 
-    x = (start[:1] if all_equal else start).ravel()
+    x = start.ravel()
     # Continue if it approaches 0.
     for n_calls, most in ((60, math.inf), (200, 1e-3)):
         options = {"xatol": 1e-14, "fatol": 1e-14, "maxfev": n_calls * x.size, "adaptive": True}
@@ -469,7 +463,8 @@ def search_comparable(probe: Probe, n_trials: int, rng: np.random.Generator) -> 
     with progress_bar(len(candidates), f"comparability of {probe.metric}", "groups") as bar:
         for name, groups in candidates:
             bar.update()
-            found += filter(None, [_extremes(probe, name, groups, n_trials, rng)])
+            starts = _starts(probe.design, groups, n_trials, rng)
+            found += filter(None, [_extremes(probe, groups, starts, name)])
     scores = [case.score for extremes in found for case in extremes.values()]
     margin = max(1e-6, CLEAR_GAP * float(np.ptp(scores))) if scores else 0.0
     searched: set[tuple[float, ...]] = set()
@@ -484,35 +479,32 @@ def search_comparable(probe: Probe, n_trials: int, rng: np.random.Generator) -> 
         if (key := (sign, *second.groups.flat)) in searched:
             return [first, second]
         searched.add(key)
-        carried = [first.words @ _turn(first.groups, second.groups), second.words]
-        longer = _extremes(probe, second.how, second.groups, 4 * n_trials, rng, 4, carried)
-        if longer:
+        turned = first.words @ _turn(first.groups, second.groups)
+        starts = _starts(probe.design, second.groups, 4 * n_trials, rng)
+        starts = [turned, second.words, *starts]
+        if longer := _extremes(probe, second.groups, starts, second.how, n_starts=4):
             found[worst] = longer
         else:
             del found[worst]  # it rests on rounding
     return []
 
 
+def _starts(design: Design, groups: Vectors, n: int, rng: np.random.Generator) -> list[Vectors]:
+    constructed = [words for _, words in constructed_words(design, groups)]
+    return constructed + [_random_words(design, rng) for _ in range(n)]
+
+
 def _extremes(
-    probe: Probe,
-    name: str,
-    groups: Vectors,
-    n_random: int,
-    rng: np.random.Generator,
-    n_starts: int = 1,
-    carried: Sequence[Vectors] = (),
+    probe: Probe, groups: Vectors, starts: Sequence[Vectors], how: str, n_starts: int = 1
 ) -> dict[int, Case]:
     """Return the smallest (-1) and largest (1) case; none if a score depends on rounding."""
-    design = probe.design
-    starts = [*carried, *(words for _, words in constructed_words(design, groups))]
-    starts += [_random_words(design, rng) for _ in range(n_random)]
     scored = [(probe.score(groups, words), words) for words in starts]
     scored = [each for each in scored if not math.isnan(each[0])]
     result = {}
     for sign in (1, -1) if scored else ():
 
         def objective(x: Vectors, sign: int = sign) -> float:
-            score = probe.score(groups, unit_rows(x.reshape(-1, design.dim)))
+            score = probe.score(groups, unit_rows(x.reshape(starts[0].shape)))
             return 1e3 if math.isnan(score) else -sign * score
 
         ranked = sorted(scored, key=lambda each: -sign * each[0])
@@ -523,10 +515,10 @@ def _extremes(
             options = {"maxiter": 40, "maxfun": 25 * start.size}
             end = minimize(objective, start.ravel(), method="L-BFGS-B", options=options)
             if -end.fun > sign * score:
-                score, words = -sign * float(end.fun), unit_rows(end.x.reshape(-1, design.dim))
+                score, words = -sign * float(end.fun), unit_rows(end.x.reshape(words.shape))
         if not _is_stable(probe, groups, words, CLEAR_SCORE):
             return {}
-        result[sign] = Case(groups, words, score + probe.b_0, name)
+        result[sign] = Case(groups, words, score + probe.b_0, how)
     return result
 
 

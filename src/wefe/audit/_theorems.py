@@ -9,7 +9,6 @@ no-bias value.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
@@ -17,7 +16,6 @@ from typing import Any, Literal, TypeAlias, get_args
 from wefe._wordset import WordSets
 from wefe.audit._warnings import read_texts
 from wefe.metrics._base import BaseMetric
-from wefe.metrics._declaration import Measurement
 from wefe.metrics._geometry import association
 
 Property: TypeAlias = Literal["comparable", "trustworthy", "no_false_alarm"]
@@ -43,17 +41,15 @@ class IndividualBias(BaseMetric):
     metric_name = "Individual bias"
     metric_short_name = "s(w,A,B)"
     value_range = (-2.0, 2.0)
-    nan_values = {"individual_bias": math.nan}  # noqa: RUF012
 
-    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> float:
         (words,), (a, b) = targets, attributes
         if len(words) != 1:
             raise ValueError(
                 f"the individual bias needs one word; {words.name!r} has {len(words)}. For "
                 "the bias of every word of a query, use audit_query."
             )
-        s = float(association(words.vectors, a.vectors, b.vectors)[0])
-        return Measurement({"result": s, "individual_bias": s})
+        return float(association(words.vectors, a.vectors, b.vectors)[0])
 
 
 @dataclass(frozen=True)

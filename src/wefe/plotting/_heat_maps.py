@@ -170,7 +170,7 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     >>> plot_direction_correlations(audit).layout.yaxis.ticktext[-1]
     'PC1'
     """
-    labels = [shortened(name, 32) + " *" * (name in audit.outliers) for name in audit.labels]
+    labels = [shortened(name, 32) + " *" * (name in audit.outliers) for name in audit.sets]
     table = pd.DataFrame(audit.correlations.to_numpy(), [*labels, "PC1"], [*labels, "PC1"])
     share = audit.explained_variance_ratio[0]
     notes: dict[str, object] = {
