@@ -208,7 +208,7 @@ def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
     outliers[1] = -outliers[0]
     outliers[2:] = axes[-1]
     outliers[:2, :, 0] = np.array([[1.0], [-1.0]])
-    yield "pairs as in theorem 6", _of_unit_length(outliers)
+    yield "pairs as in theorem 6", unit_rows(outliers)
     # The first group is compact, the others scatter, so their means are shorter.
     uneven = 0.5 * orthogonal
     uneven[:, :, -1] = math.sqrt(0.75) * alternating
@@ -220,18 +220,14 @@ def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
     tilted[:, :half] = orthogonal[:, :half]
     tilted[:, half:, -1] = 1
     tilted[0, half:, design.n_groups - 2 + (design.dim > design.n_groups + 1) * 2] += 0.5
-    yield "pairs of different length", _of_unit_length(tilted)
+    yield "pairs of different length", unit_rows(tilted)
     mixed = orthogonal.copy()
     mixed[0, half:] = axes[1]
     mixed[1, half:] = -axes[0]
     yield "groups that mix", mixed
     near = 0.1 * orthogonal
     near[:, :, -1] = 1
-    yield "near groups", _of_unit_length(near)
-
-
-def _of_unit_length(groups: Vectors) -> Vectors:
-    return unit_rows(groups.reshape(-1, groups.shape[-1])).reshape(groups.shape)
+    yield "near groups", unit_rows(near)
 
 
 def _balanced(n_points: int, dim: int) -> Vectors:
@@ -251,7 +247,7 @@ def _random_groups(design: Design, rng: np.random.Generator) -> Vectors:
         centres = rng.normal(size=(design.n_groups, 1, design.dim))
         scatter = rng.uniform(0, 2)
         noise = rng.normal(size=(design.n_groups, design.group_size, design.dim))
-        groups = _of_unit_length(centres + scatter * noise)
+        groups = unit_rows(centres + scatter * noise)
         if np.linalg.norm(groups[0].mean(axis=0) - groups[1].mean(axis=0)) > 4 * CLEAR_BIAS:
             return groups
 

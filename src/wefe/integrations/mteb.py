@@ -21,16 +21,10 @@ mteb: Any = import_library("mteb", "mteb", "wefe.integrations.mteb")
 
 __all__ = ["WordAssociations", "load_mteb_encoder"]
 
-# Packaged query sets that fit WEAT -> their language codes in mteb.
-_OTHERS = zip(
-    ["de", "es", "fr", "it", "nl", "pt", "sv"],
-    ["deu", "spa", "fra", "ita", "nld", "por", "swe"],
-    strict=True,
-)
-_LANGUAGES = {
-    **dict.fromkeys(("weat", "gender", "ethnicity", "religion"), "eng-Latn"),
-    **{f"gender_{short}": f"{code}-Latn" for short, code in _OTHERS},
-}
+_ISO3 = {"de": "deu", "es": "spa", "fr": "fra", "it": "ita", "nl": "nld", "pt": "por", "sv": "swe"}
+# Packaged query sets that fit WEAT -> their languages in mteb.
+_LANGUAGES = {name: ["eng-Latn"] for name in ("weat", "gender", "ethnicity", "religion")}
+_LANGUAGES |= {f"gender_{short}": [f"{code}-Latn"] for short, code in _ISO3.items()}
 
 
 class WordAssociations(mteb.AbsTask):  # type: ignore[misc]
@@ -63,7 +57,7 @@ class WordAssociations(mteb.AbsTask):  # type: ignore[misc]
         type="STS",
         category="t2t",
         prompt="Retrieve semantically similar text.",
-        eval_langs={query_set: [language] for query_set, language in _LANGUAGES.items()},
+        eval_langs=_LANGUAGES,
         main_score="distance",
     )
 

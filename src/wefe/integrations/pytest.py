@@ -71,7 +71,10 @@ def assert_bias(
     """
     # The traceback of pytest ends at the test.
     __tracebackhide__ = True
-    most, least_p = _limits(max, p_value)
+    if max is None and p_value is None:
+        raise ValueError("expected a limit, such as max=0.5; got neither max nor p_value.")
+    most = math.inf if max is None else check_number("max", max, 0)
+    least_p = 0.0 if p_value is None else check_between("p_value", p_value, 0.05)
     asked = _queries(queries, offline)
     opened = _open(model, asked.queries)
     instance = as_metric(metric)
@@ -98,15 +101,6 @@ def assert_bias(
         why = [f"{name}: its words need a download ({asked.why})" for name in left_out]
         raise AssertionError("\n".join([head, *_table(failed), *map(_as_item, why)]))
     return scores
-
-
-def _limits(most: float | None, p_value: float | None) -> tuple[float, float]:
-    if most is None and p_value is None:
-        raise ValueError("expected a limit, such as max=0.5; got neither max nor p_value.")
-    return (
-        math.inf if most is None else check_number("max", most, 0),
-        0.0 if p_value is None else check_between("p_value", p_value, 0.05),
-    )
 
 
 def _open(model: Any, queries: Sequence[Query]) -> WordEmbeddingModel:

@@ -121,20 +121,19 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         found = self.prefix_name_to_metrics(found, self.name)
         self.store_metrics_in_model_card_data(model, found, epoch, steps)
         if output_path is not None:
-            self._write({"epoch": epoch, "steps": steps, **found}, Path(output_path))
+            name = f"bias_evaluation{f'_{self.name}' if self.name else ''}_results.csv"
+            path = Path(output_path, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            row = pd.DataFrame([{"epoch": epoch, "steps": steps, **found}])
+            text = as_csv(row, header=not path.exists())
+            with path.open("a", encoding="utf-8") as file:
+                file.write(text)
         return found
 
     def get_config_dict(self) -> dict[str, Any]:
         """Return the names of the queries and the metric parameters for the model card."""
         queries = {key: [query.query_name for query in each] for key, each in self._sets.items()}
         return {"queries": queries, "metric_params": self._params}
-
-    def _write(self, row: Mapping[str, float], folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"bias_evaluation{f'_{self.name}' if self.name else ''}_results.csv"
-        text = as_csv(pd.DataFrame([row]), header=not path.exists())
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
 
 
 def _key(query_set: object, label: object) -> str:
