@@ -6,7 +6,7 @@ import pytest
 from wefe import Query, WordEmbeddingModel, measure
 from wefe.audit import audit_query, score_warnings
 from wefe.datasets import load_weat_queries
-from wefe.metrics import BaseMetric, list_metrics
+from wefe.metrics import RIPA, BaseMetric, list_metrics
 
 
 def kinds(*args, **params):
@@ -60,7 +60,7 @@ def test_direct_bias_and_ripa_come_with_the_audit_of_their_direction():
     query = Query([first, second], [words])
     one = {"weak-first-component", "low-correlation", "unstable"}
     assert one <= set(kinds("direct-bias", query, model))
-    assert one <= set(kinds("ripa", query, model, relation="pca"))
+    assert one <= set(kinds(RIPA(relation="pca"), query, model))
     # No first component is taken of pairs as they are, and several need not have one.
     assert set(kinds("ripa", query, model)) & one == {"low-correlation"}
     assert not one & set(kinds("direct-bias", query, model, n_components=4))

@@ -493,9 +493,22 @@ def mean_attribute_differences(
     0.971
     """
     query, in_pairs = _as_query(attribute_sets)
-    given = check_models(models)
-    lookup["normalize"] = normalize
-    rows = [_measure(query, model, in_pairs, lookup) for model in given]
+    given, rows = check_models(models), []
+    for model in given:
+        embedded = embed_query(model, query, normalize=normalize, **lookup)
+        sets, reason = embedded.targets, embedded.nan_reason
+        lost = dict.fromkeys(word for part in sets for word in part.lost)
+        if reason is None and in_pairs:
+            sets, reason = paired(sets, **lookup)
+        a, b = (part.vectors for part in sets)
+        row = {
+            "mean_attribute_difference": math.nan if reason else _distance(a, b),
+            "n_words_1": len(a),
+            "n_words_2": len(b),
+            "words_lost": ", ".join(lost),
+            "nan_reason": reason,
+        }
+        rows.append(row)
     names = unique_labels([model.name for model in given], "models")
     table = pd.DataFrame(rows, index=pd.Index(names, name="model_name"))
     return table.sort_values("mean_attribute_difference", ascending=False, kind="stable")
@@ -513,25 +526,6 @@ def _as_query(given: object) -> tuple[Query, bool]:
             f"{found(given)}."
         )
     return Query([*zip(*pairs, strict=True)], [], ["First words", "Second words"]), True
-
-
-def _measure(
-    query: Query, model: WordEmbeddingModel, in_pairs: bool, lookup: Mapping[str, Any]
-) -> dict[str, Any]:
-    embedded = embed_query(model, query, **lookup)
-    sets, reason = embedded.targets, embedded.nan_reason
-    if reason is None and in_pairs:
-        sets, reason = paired(sets, **lookup)
-    a, b = (part.vectors for part in sets)
-    return {
-        "mean_attribute_difference": math.nan if reason else _distance(a, b),
-        "n_words_1": len(a),
-        "n_words_2": len(b),
-        "words_lost": ", ".join(
-            dict.fromkeys(word for part in embedded.targets for word in part.lost)
-        ),
-        "nan_reason": reason,
-    }
 
 
 # With these, pairs need no common first component.
@@ -594,16 +588,16 @@ def _found(
         if "shared-lean" in relevant:
             yield from _shared_lean(audit)
         yield from (each for each in audit.warnings if each.kind in relevant | {"equal-sets"})
-    if isinstance(metric, RIPA):
-        one_direction = params.get("relation", "pairs") == "pca"
-    elif isinstance(metric, DirectBias) and params.get("direction", "pca") == "pca":
-        one_direction = params.get("n_components", 1) == 1
+    if isinstance(instance, RIPA):
+        one_direction = instance.relation == "pca"
+    elif isinstance(instance, DirectBias) and instance.direction == "pca":
+        one_direction = instance.n_components == 1
     else:
         return
     pairs = [list(pair) for pair in zip(*query.target_sets, strict=False)]
     with contextlib.suppress(ValueError):  # no pair is complete: the score has its own reason
         found = audit_direction(pairs, model, preprocessors=lookup.get("preprocessors")).warnings
-        kinds = _OF_PAIRS | ({"low-correlation"} if isinstance(metric, RIPA) else set())
+        kinds = _OF_PAIRS | ({"low-correlation"} if isinstance(instance, RIPA) else set())
         yield from (each for each in found if one_direction or each.kind in kinds)
 
 

@@ -281,8 +281,7 @@ def _built_in() -> Iterator[Requirements]:
         for metric in list_metrics()
         if metric.__module__.startswith("wefe.metrics.") and not metric.needs_vocabulary
     ]
-    ours.sort(key=lambda metric: metric.__name__ != "WEAT")
-    every: list[type[BaseMetric]] = [IndividualBias, *ours]
-    for metric in every:
+    yield check_requirements(IndividualBias)
+    for metric in sorted(ours, key=lambda metric: metric.__name__ != "WEAT"):
         for options in variants.get(metric.__name__, [{}]):
             yield check_requirements(metric, **options)

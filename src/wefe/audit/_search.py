@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import null_space, orthogonal_procrustes
@@ -25,18 +25,18 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
 # A score this close to b_0 may be b_0 except for rounding; `_is_zero` decides.
-TOLERANCE: Final = 1e-9
+TOLERANCE = 1e-9
 # Difference of mean cosines that counts as clearly biased.
-CLEAR_BIAS: Final = 0.1
+CLEAR_BIAS = 0.1
 # Without biased words, a score this far from b_0 is not due to rounding.
-CLEAR_SCORE: Final = 1e-6
+CLEAR_SCORE = 1e-6
 # Extremes differ clearly if by this share of the range of all scores.
-CLEAR_GAP: Final = 0.02
+CLEAR_GAP = 0.02
 
 # Errors of a metric that count as undefined, for example for degenerate vectors.
-UNDEFINED: Final = (ValueError, ArithmeticError, np.linalg.LinAlgError)
+UNDEFINED = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
-_GRID: Final = 12
+_GRID = 12
 
 
 class Case(NamedTuple):
