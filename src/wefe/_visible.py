@@ -155,12 +155,12 @@ def numbered(names: Sequence[str]) -> list[str]:
     return labels
 
 
-def by_name(given: Any, attribute: str = "name") -> Mapping[str, Any]:
+def by_name(given: Any, attribute: str = "name", what: str = "names") -> Mapping[str, Any]:
     """Return a mapping, or objects by name; repeated names are numbered."""
     if isinstance(given, Mapping):
         return given
     names = [getattr(each, attribute, repr(each)) for each in given]
-    return dict(zip(unique_labels(names, "names"), given, strict=True))
+    return dict(zip(unique_labels(names, what), given, strict=True))
 
 
 def html_table(

@@ -248,7 +248,7 @@ def test_vectors_in_a_file_answer_analogies(tmp_path, packaged_model, dtype):
     assert mapped.held == "mapped"
     assert evaluate(mapped, questions).score == 1.0
     # 'queen' and 'worse' come later.
-    assert answer_analogies(mapped, questions, False, 1_000).asked.tolist() == [False, True, False]
+    assert answer_analogies(mapped, questions, False, 1_000)[0].tolist() == [False, True, False]
 
 
 def test_an_encoder_answers_all_but_analogies():

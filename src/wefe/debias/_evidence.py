@@ -275,7 +275,7 @@ def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> l
 
 def _analogies(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> list[Row]:
     answers = (answer_analogies(each, benchmark, False, len(each)) for each in models)
-    return paired_scores([answer.right.astype(float) for answer in answers])
+    return paired_scores([right.astype(float) for _, right, *_ in answers])
 
 
 # Kind of benchmark -> what is measured, how, and the fewest questions.

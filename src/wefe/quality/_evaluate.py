@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import compress
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -30,22 +31,17 @@ _BATCH = 4_096
 _ZERO_LENGTH = 1e-12
 
 
-class Answers(NamedTuple):
-    """Which questions were asked and answered correctly, in their order."""
-
-    asked: Mask
-    right: Mask
-    lost_words: tuple[str, ...]
-    n_candidates: int
-
-
 def answer_analogies(
     model: WordEmbeddingModel,
     benchmark: Benchmark,
     progress: bool,
     most_candidates: int = MOST_CANDIDATES,
-) -> Answers:
-    """Answer the questions whose words are among the candidates; this needs the whole model."""
+) -> tuple[Mask, Mask, tuple[str, ...], int]:
+    """Answer the questions whose words are among the candidates; this needs the whole model.
+
+    Returns which questions were asked, which were answered correctly, the words that the model
+    lacks, and the number of candidates.
+    """
     table = model.whole_table("an analogy")
     n_candidates = min(most_candidates, len(table))
     words = list(benchmark._in_order())
@@ -70,8 +66,7 @@ def answer_analogies(
             solved = [row in answers for row, answers in zip(near, wanted, strict=True)]
             right[list(numbers)] = solved & (np.linalg.norm(points, axis=1) > _ZERO_LENGTH)
             bar.update(len(numbers))
-    lost = tuple(word for word in words if word not in place)
-    return Answers(asked, right, lost, n_candidates)
+    return asked, right, tuple(word for word in words if word not in place), n_candidates
 
 
 def _rows(
@@ -94,14 +89,8 @@ def _rows(
     return {word: own + alike[(prefix + word).lower()] for word, own in rows.items()}
 
 
-class _Measured(NamedTuple):
-    score: float
-    n_used: int
-    nan_reason: str | None = None
-    lost_words: tuple[str, ...] = ()
-    details: Mapping[str, Any] = {}
-
-
+# The attributes of a `QualityScore` from `score` on.
+_Measured: TypeAlias = tuple[Any, ...]
 # Cosines that differ by less are equal except for rounding.
 _ROUNDING = 1e-12
 # Number of starts of k-means, which ends in one of many optima.
@@ -218,11 +207,11 @@ def evaluate(
         "categorisation": partial(_categorisation, seed=seed),
         "outlier": _outliers,
     }
-    score, n_used, reason, lost, details = measures[asked.kind](model, asked)
-    if reason is not None:
-        logger.warning("%s is NaN for %s: %s", asked.name, model.name, reason)
-    names = asked.name, asked.kind, model.name
-    return QualityScore(*names, score, n_used, asked.n_items, reason, lost, dict(details))
+    measured = measures[asked.kind](model, asked)
+    score = QualityScore(asked.name, asked.kind, model.name, *measured)
+    if score.nan_reason is not None:
+        logger.warning("%s is NaN for %s: %s", asked.name, model.name, score.nan_reason)
+    return score
 
 
 def _purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
@@ -242,9 +231,7 @@ def _units(
     form_of = {word: forms[0] for word, forms in hits.items() if forms}
     # All at once, because models that compute vectors do so in one batch.
     units, directed = directions(model.get_vectors(list(form_of.values())))
-    vectors = {
-        word: unit for word, unit, usable in zip(form_of, units, directed, strict=True) if usable
-    }
+    vectors = dict(compress(zip(form_of, units, strict=True), directed))
     return vectors, tuple(word for word in words if word not in vectors)
 
 
@@ -265,14 +252,15 @@ def _similarity(model: WordEmbeddingModel, benchmark: Benchmark) -> _Measured:
     n_used = int(used.sum())
     if n_used < 2:
         reason = f"the model has both words of {n_used} of {benchmark.n_items} pairs; it needs 2"
-        return _Measured(math.nan, n_used, reason, lost)
+        return math.nan, n_used, benchmark.n_items, reason, lost
     human = average_ranks(np.array(benchmark.scores)[used])
     ours = average_ranks(cosines[used], tolerance=_ROUNDING)
     for ranks, what in ((ours, "cosines"), (human, "human scores")):
         if np.ptp(ranks) == 0:
             reason = f"the {what} of all {n_used} pairs are equal: correlation is undefined"
-            return _Measured(math.nan, n_used, reason, lost)
-    return _Measured(min(max(pearson(human, ours), -1.0), 1.0), n_used, None, lost)
+            return math.nan, n_used, benchmark.n_items, reason, lost
+    score = min(max(pearson(human, ours), -1.0), 1.0)
+    return score, n_used, benchmark.n_items, None, lost
 
 
 def _analogies(model: WordEmbeddingModel, benchmark: Benchmark, progress: bool) -> _Measured:
@@ -281,14 +269,14 @@ def _analogies(model: WordEmbeddingModel, benchmark: Benchmark, progress: bool) 
             "analogies need a vocabulary, and an encoder has none; evaluate its input "
             "embeddings instead, which wefe.load opens"
         )
-        return _Measured(math.nan, 0, reason)
+        return math.nan, 0, benchmark.n_items, reason
     asked, right, lost, n_candidates = answer_analogies(model, benchmark, progress)
     details = {"sections": _sections(benchmark, asked, right), "n_candidates": n_candidates}
     n_used = int(asked.sum())
     if n_used == 0:
         reason = f"no question has all its words among the first {n_candidates:,} of the model"
-        return _Measured(math.nan, 0, reason, lost, details)
-    return _Measured(float(right.sum() / n_used), n_used, None, lost, details)
+        return math.nan, 0, benchmark.n_items, reason, lost, details
+    return float(right.sum() / n_used), n_used, benchmark.n_items, None, lost, details
 
 
 def _sections(benchmark: Benchmark, asked: Mask, right: Mask) -> dict[Any, Any]:
@@ -310,9 +298,11 @@ def _outliers(model: WordEmbeddingModel, benchmark: Benchmark) -> _Measured:
     n_used = int(asked.sum())
     details: dict[str, Any] = {"sections": _sections(benchmark, asked, positions == 1)}
     if n_used == 0:
-        return _Measured(math.nan, 0, "the model lacks a word of every question", lost, details)
+        reason = "the model lacks a word of every question"
+        return math.nan, 0, benchmark.n_items, reason, lost, details
     details["position"] = float(positions[asked].mean())
-    return _Measured(float((positions[asked] == 1).mean()), n_used, None, lost, details)
+    score = float((positions[asked] == 1).mean())
+    return score, n_used, benchmark.n_items, None, lost, details
 
 
 def _categorisation(model: WordEmbeddingModel, benchmark: Benchmark, seed: int) -> _Measured:
@@ -328,7 +318,7 @@ def _categorisation(model: WordEmbeddingModel, benchmark: Benchmark, seed: int) 
             f"the model has {len(used)} words of {n_categories} categories; at least 2 categories "
             "and more words than categories are needed"
         )
-        return _Measured(math.nan, len(used), reason, lost, details)
+        return math.nan, len(used), benchmark.n_items, reason, lost, details
     points = np.array([vectors[word] for word in words])
     methods = {
         "k-means": KMeans(n_categories, n_init=_STARTS, random_state=seed),
@@ -339,4 +329,4 @@ def _categorisation(model: WordEmbeddingModel, benchmark: Benchmark, seed: int) 
     purities = details["purities"] = {
         name: _purity(categories, method.fit_predict(points)) for name, method in methods.items()
     }
-    return _Measured(max(purities.values()), len(used), None, lost, details)
+    return max(purities.values()), len(used), benchmark.n_items, None, lost, details

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, check_sequence, logger, progress_bar
-from wefe._visible import unique_labels
+from wefe._visible import by_name
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.quality._benchmark import Benchmark, as_benchmark
 from wefe.quality._evaluate import evaluate
@@ -51,13 +51,12 @@ def quality_scores(
     >>> table[["score", "n_used", "n_items"]].values.tolist()
     [[1.0, 3.0, 4.0]]
     """
-    compared = check_models(models)
+    given = check_models(models)
     asked = _check_benchmarks(benchmarks)
-    names = unique_labels([model.name for model in compared], "models")
-    seed = as_seed(random_state)
+    named, seed = by_name(given, what="models"), as_seed(random_state)
     records = []
-    with progress_bar(len(names) * len(asked), "quality", "benchmark", progress) as bar:
-        for (name, model), benchmark in product(zip(names, compared, strict=True), asked):
+    with progress_bar(len(named) * len(asked), "quality", "benchmark", progress) as bar:
+        for (name, model), benchmark in product(named.items(), asked):
             score = evaluate(model, benchmark, random_state=seed, progress=progress)
             records.append({**score.to_dict(), "model_name": name})
             bar.update()
