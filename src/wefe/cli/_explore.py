@@ -121,7 +121,7 @@ def explore(
         data = [page.to_dict() for page in pages]
         print(json.dumps({"pages": data}, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        tables = [page.to_frame() if word else _of_model(page, lists) for page in pages]
+        tables = [_table_of(page, lists) for page in pages]
         table = pd.concat(tables, ignore_index=True)
         write(format, [(f"Exploration of {criterion}", table)], {"table": table})
     if out is not None:
@@ -182,6 +182,9 @@ def _side_by_side(pages: Sequence[ModelPage]) -> list[str]:
     return parts + [f"beware, {visible(name)}: {text}" for name, text in caveats if text]
 
 
-def _of_model(page: ModelPage, lists: dict[str, list[str]]) -> pd.DataFrame:
-    """Return the projections of the lists of words, or else the extreme words."""
-    return page.projections[page.projections["set"].isin(lists)] if lists else page.extremes
+def _table_of(page: Any, lists: dict[str, list[str]]) -> pd.DataFrame:
+    """Return the neighbours of a word; of a model, the lists of words or else extreme words."""
+    if hasattr(page, "neighbors"):
+        return pd.DataFrame({"model": page.model_name, "word": page.word, **page.neighbors})
+    table: pd.DataFrame = page.extremes
+    return page.projections[page.projections["set"].isin(lists)] if lists else table

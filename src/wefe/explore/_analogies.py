@@ -86,7 +86,9 @@ def generate_analogies(
     if not 0 < threshold <= 2:
         raise ValueError(f"threshold must be above 0 and at most 2; got {threshold}.")
     words, vectors = _candidates(model, among)
-    specific = np.isin(words, look_up(model, [*directions.words], preprocessors).forms)
+    specific = np.isin(
+        words, look_up(model, directions.criterion.specific_words, preprocessors).forms
+    )
     units, groups = unit_vectors(vectors)[0], directions.groups
     compared = list(combinations(range(len(groups)), 2))
     parts = list(chunks(len(words), max(1, _BLOCK_NUMBERS // max(1, len(words)))))
@@ -229,9 +231,8 @@ def learn_specific_words(
     known = set(look_up(model, seeds, preprocessors, "seed words").forms)
     words, vectors = _candidates(model, among)
     rare = sorted(forms(model, known.difference(words)), key=model.vocab.__getitem__)
-    if rare:
-        vectors = np.concatenate([vectors, model.get_vectors(rare)])
-        words = [*words, *bare_words(model, rare)]
+    vectors = np.concatenate([vectors, model.get_vectors(rare)])
+    words += bare_words(model, rare)
     labels = pd.Index(words).isin(known)
     if min(labels.sum(), (~labels).sum()) < check_positive_int("n_folds", n_folds):
         raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,7 +21,7 @@ from wefe.models._passes import Rows, bare_words, forms
 from wefe.models._search import directions
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.words import Preprocessors, check_preprocessors, variants
+from wefe.words import Preprocessors
 
 #: Gonen and Goldberg (2019) look at that many words from the start of a vocabulary.
 FREQUENT = 50_000
@@ -85,12 +85,6 @@ def own_words(model: WordEmbeddingModel, rows: Rows) -> tuple[list[str], npt.NDA
     every = np.array(model.table.words_at(rows), dtype=object)
     own = np.array([form.startswith(prefix) for form in every], dtype=bool)
     return bare_words(model, every[own]), own
-
-
-def every_form(words: Iterable[str], preprocessors: Preprocessors | None) -> frozenset[str]:
-    """Return all forms that words may have in a vocabulary, without the model's prefix."""
-    checked = check_preprocessors(preprocessors)
-    return frozenset(form for word in words for form in (word, *variants(word, checked)))
 
 
 def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors | None) -> str:
@@ -165,11 +159,6 @@ class BiasDirections:
         return len(self.groups) == 2
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """Possible labels of a word: the group it leans to, or 'no clear direction'."""
-        return (*self.groups, NO_CLEAR_DIRECTION)
-
-    @property
     def explained(self) -> float:
         """Share of the variance of the definitional sets that lies in the subspace."""
         return float(self.explained_variance_ratio[: len(self.subspace)].sum())
@@ -200,11 +189,6 @@ class BiasDirections:
             "reach": dict(zip(self.groups, self.reach.tolist(), strict=True)),
             "caveat": self.caveat(),
         }
-
-    @property
-    def words(self) -> frozenset[str]:
-        """Words that rightly belong to a group: the definitional and the specific ones."""
-        return frozenset(self.criterion.specific_words)
 
     def cosines(self, vectors: npt.ArrayLike) -> Vectors:
         """Return the cosines of vectors with the direction of each group.
@@ -342,7 +326,7 @@ def chance(frequent: FloatArray, directions: BiasDirections) -> float:
 
 
 def places(cosines: FloatArray, chance: float, directions: BiasDirections) -> Places:
-    """Return each word's position in `directions.labels`; -1 if unknown."""
+    """Return the number of the group that each word leans to, or of groups if none; else -1."""
     strength = _strength(cosines, directions)
     # Rounding up keeps the word that determines the range within it.
     place = np.where(

@@ -167,6 +167,7 @@ def model_page(
     least = chance(known, directions)
     is_clear = places(cosines, least, directions) < len(directions.groups)
     extremes = extremes[extremes["word"].map(dict(zip(frequent, is_clear, strict=True)))]
+    extremes = extremes.reset_index(drop=True)
     stereotypes = directions.criterion.stereotyped_words.items()
     lists = {f"{name} stereotypes": [*own] for name, own in stereotypes}
     if words is not None:
@@ -181,15 +182,8 @@ def model_page(
         parts.append(own)
     projections = pd.concat(parts, ignore_index=True)
     projections.attrs["groups"] = list(directions.groups)
-    return ModelPage(
-        model.name,
-        directions,
-        least,
-        distribution_of(projections),
-        extremes.reset_index(drop=True),
-        projections,
-        n_lost,
-    )
+    spread = distribution_of(projections)
+    return ModelPage(model.name, directions, least, spread, extremes, projections, n_lost)
 
 
 def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
@@ -290,13 +284,6 @@ class WordPage:
         """Return a map of the neighbourhood; see :func:`wefe.plotting.plot_neighborhood`."""
         return draw("plot_neighborhood", self)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return `neighbors` after the columns `model` and `word`, for concatenation."""
-        table = self.neighbors.copy()
-        table.insert(0, "model", self.model_name)
-        table.insert(1, "word", self.word)
-        return table
-
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain data for JSON; undefined values are None.
 
@@ -396,7 +383,7 @@ def word_page(
         smaller = float((of_others < strength).mean())
     leans_to = str(projection.idxmax()) if smaller >= CLEAR else NO_CLEAR_DIRECTION
     least = chance(_frequent(before, directions.towards), directions)
-    found = places(along, least, directions)
+    found, labels = places(along, least, directions), [*directions.groups, NO_CLEAR_DIRECTION]
     random = _random_words(model, form, np.random.default_rng(as_seed(random_state)))
     of_random = find_neighbors(model, random, k, original).along(directions.towards.T)
     neighbors = pd.DataFrame(
@@ -404,8 +391,8 @@ def word_page(
             "rank": np.arange(1, k + 1),
             "neighbor": bare_words(model, model.table.words_at(around.rows[0])),
             "cosine": around.cosines[0],
-            "leans_to": [(*directions.labels, None)[place] for place in found],
-            "projection": _shown(along, directions),
+            "leans_to": [(*labels, None)[place] for place in found],
+            "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
             "indirect_bias": betas_around[0],
             "biased": betas_around[0] > theta,
         }
@@ -427,18 +414,13 @@ def word_page(
         percentile=smaller,
         neighbors=neighbors,
         proximity_bias=float(proximity_bias(betas_around, theta)[0]),
-        shares=_shares(found, places(of_random, least, directions), directions.labels),
+        shares=_shares(found, places(of_random, least, directions), labels),
         indirect_bias=pd.Series(betas, index=known.forms, dtype=np.float64),
         map=pd.DataFrame({"word": [bare, *neighbors["neighbor"]], "x": x, "y": y}),
         map_method=usable_method(map_method, len(x)),
         theta=theta,
         nan_reason=_why_missing(before, form, along),
     )
-
-
-def _shown(cosines: Vectors, directions: BiasDirections) -> Vectors:
-    """Return the number that describes each word: signed for two groups, else the largest."""
-    return cosines[:, 0] if directions.is_binary else cosines.max(axis=1)
 
 
 def _why_missing(before: WordEmbeddingModel, form: str, along: Vectors) -> str | None:
@@ -463,7 +445,7 @@ def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator
     return model.table.words_at(np.sort(rng.choice(near, min(_N_RANDOM, len(near)), replace=False)))
 
 
-def _shares(own: Places, of_random: Places, labels: Sequence[str]) -> pd.DataFrame:
+def _shares(own: Places, of_random: Places, labels: list[str]) -> pd.DataFrame:
     """Return the share of each label among neighbours, and its distribution for random words."""
     ((share,), random) = (_share(each, len(labels)) for each in (own[None], of_random))
     random = random[~np.isnan(random).any(axis=1)]
@@ -473,7 +455,7 @@ def _shares(own: Places, of_random: Places, labels: Sequence[str]) -> pd.DataFra
         low, high = np.quantile(random, _TAILS, axis=0, method="weibull")
     is_clear = (share < low) | (share > high)
     columns = {"neighbors": share, "expected": expected, "low": low, "high": high}
-    return pd.DataFrame({**columns, "is_clear": is_clear}, index=list(labels))
+    return pd.DataFrame({**columns, "is_clear": is_clear}, index=labels)
 
 
 def _share(of_neighbors: Places, n_labels: int) -> Vectors:

@@ -16,7 +16,7 @@ from wefe._checks import (
     check_word_set,
     import_library,
 )
-from wefe._visible import unique_labels
+from wefe._visible import by_name
 from wefe.debias._base import check_words
 from wefe.explore._directions import (
     AS_LOOKED_UP,
@@ -24,18 +24,17 @@ from wefe.explore._directions import (
     BiasDirections,
     CriterionLike,
     bias_directions,
-    every_form,
     form_of,
     look_up,
     own_words,
 )
-from wefe.metrics._geometry import Vectors, unit, unit_rows
+from wefe.metrics._geometry import Vectors, row_products, unit
 from wefe.metrics._projection import ROUNDING, indirect_bias
 from wefe.models._passes import bare_words, forms, most_associated, plain_rows, vocabulary_cosines
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query
-from wefe.words import Preprocessors
+from wefe.words import Preprocessors, every_form
 
 #: What functions take for words: one list, lists by name, or the sets of a query.
 WordLists: TypeAlias = Sequence[str] | Mapping[str, Sequence[str]] | Query
@@ -104,9 +103,7 @@ def project(
 def _in_each(
     models: Models, criterion: CriterionLike, preprocessors: Preprocessors | None
 ) -> Iterator[tuple[str, WordEmbeddingModel, BiasDirections]]:
-    given = check_models(models)
-    names = unique_labels([model.name for model in given], "models")
-    for label, model in zip(names, given, strict=True):
+    for label, model in by_name(check_models(models), what="models").items():
         yield label, model, bias_directions(model, criterion, preprocessors=preprocessors)
 
 
@@ -135,7 +132,7 @@ def extreme_words(
         without digits and punctuation.
     ignore : sequence of str, optional
         Words to leave out; an empty list ignores none. Default: words that rightly belong to a
-        group (`BiasDirections.words`).
+        group (the `specific_words` of the criterion).
     preprocessors : list of dict, optional
         As in :func:`bias_directions`.
 
@@ -158,8 +155,9 @@ def extreme_words(
     check_given(check_positive_int, among=among)
     parts = []
     for label, model, directions in _in_each(models, criterion, preprocessors):
-        ignored = directions.words if ignore is None else check_words("ignore", ignore)
-        left_out = every_form(ignored, preprocessors)
+        own = directions.criterion.specific_words
+        ignored = own if ignore is None else check_words("ignore", ignore)
+        left_out = {*ignored, *every_form(ignored, preprocessors)}
         rows, _ = plain_rows(model, among)
         best = most_associated(model, directions.towards, n, left_out, rows)
         for group, (rows, along) in zip(directions.groups, best, strict=True):
@@ -239,18 +237,16 @@ def indirect_bias_along(
     """
     bias = bias_directions(model, criterion, preprocessors=preprocessors)
     line = bias_directions(model, [(first, second)], preprocessors=preprocessors)
-    ignore = [*bias.words, first, second]
+    ignore = [*bias.criterion.specific_words, first, second]
     table = extreme_words(model, n, line, among=among, ignore=ignore, preprocessors=preprocessors)
     table["cosine"], table["indirect_bias"] = np.nan, np.nan
-    for end, word in zip(line.groups, line.sets[0], strict=True):
-        here = (table["group"] == end).to_numpy()
-        if not here.any():
-            continue
+    if len(table):
+        form = {end: form_of(model, end, preprocessors) for end in line.groups}
+        ends = model.get_vectors(list(table["group"].map(form)))
         # The vocabulary has words with the prefix of the model.
-        asked = [form_of(model, word, preprocessors), *forms(model, table["word"][here])]
-        own, *others = np.asarray(model.get_vectors(asked), dtype=np.float64)
-        table.loc[here, "cosine"] = unit_rows(np.array(others)) @ unit_rows(own[None])[0]
-        table.loc[here, "indirect_bias"] = indirect_bias(own, others, bias.subspace)
+        words = model.get_vectors(forms(model, table["word"]))
+        table["cosine"] = row_products(unit("ends", ends), unit("words", words))
+        table["indirect_bias"] = indirect_bias(ends, words, bias.subspace)
     return table.drop(columns="model").rename(columns={"group": "end"})
 
 

@@ -16,7 +16,6 @@ from wefe.explore._directions import (
     CriterionLike,
     as_criterion,
     bias_directions,
-    every_form,
     look_up,
 )
 from wefe.explore._projections import METHODS, MapMethod, in_two_dimensions, usable_method
@@ -33,7 +32,7 @@ from wefe.metrics._recovery import (
 from wefe.models._passes import Rows, bare_words
 from wefe.models._search import nearest_neighbors
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.words import Preprocessors
+from wefe.words import Preprocessors, every_form
 
 _COLUMNS = ["test", "group", "value", "chance", "low", "high", "p_value", "n_words", "note"]
 # A classifier learns from one word per group, and is tested on another.
@@ -111,10 +110,10 @@ def recovery_tests(
     3  neighbours   0.76    0.00  0.69  0.81
     """
     k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
-    common, vocabulary, notes = _neutral_words(model, original, known, preprocessors)
-    bias = _bias(common, 0, _axes(common.models[0], known, preprocessors), vocabulary)
+    looked_up = model, original, known, n_words, preprocessors
+    common, vocabulary, bias, most_biased, notes = _former_bias(*looked_up)
     vectors = common.vectors(len(common.models) - 1, vocabulary)
-    groups = [vectors[own] for own in _most_biased(bias, n_words, notes)]
+    groups = [vectors[own] for own in most_biased]
     tests = [("clusters", "", cluster_test(groups, random_state=seed), notes)]
     for kernel in ("rbf", "linear"):
         test = classification_test(groups, kernel=kernel, random_state=seed)
@@ -158,13 +157,18 @@ def recovery_tests(
     return pd.DataFrame(records, columns=_COLUMNS)
 
 
-def _neutral_words(
+def _former_bias(
     model: WordEmbeddingModel,
     original: WordEmbeddingModel | None,
     criterion: Criterion,
+    n_words: int,
     preprocessors: Preprocessors | None,
-) -> tuple[CommonWords, Rows, list[str]]:
-    """Return the words of both models, the numbers of frequent neutral ones, and notes."""
+) -> tuple[CommonWords, Rows, Vectors, list[Rows], list[str]]:
+    """Find frequent neutral words of both models, and the most biased ones of the first model.
+
+    Returns the common words, the numbers of the neutral ones, their biases, for each group the
+    positions of those most biased towards it, without overlap, and notes.
+    """
     models = [model] if original is None else [original, model]
     for each in models:
         check_model(each)
@@ -172,8 +176,23 @@ def _neutral_words(
     common, notes = CommonWords(models), list[str]()
     if n_lost := len(models[0].vocab) - len(common):
         notes.append(f"{n_lost:,} words of {models[0].name} are not in {models[-1].name}")
-    own = every_form([*criterion.specific_words, *criterion.representatives], preprocessors)
-    return common, plain_words(common, set(own), notes), notes
+    own = {*criterion.specific_words, *criterion.representatives}
+    own |= every_form(own, preprocessors)
+    vocabulary = plain_words(common, own, notes)
+    bias = _bias(common, 0, _axes(models[0], criterion, preprocessors), vocabulary)
+    belongs, n_groups = members(bias), bias.shape[1]
+    wanted = check_positive_int("n_words", n_words)
+    per_group = int(min(wanted, len(bias) // (2 * n_groups), belongs.sum(axis=0).min()))
+    if per_group < _FEWEST_WORDS:
+        raise ValueError(
+            f"each group needs at least {_FEWEST_WORDS} words biased towards it; of {len(bias)} "
+            f"candidates, the groups have {belongs.sum(axis=0).tolist()}. Use a model with more "
+            "words."
+        )
+    if per_group < wanted:
+        notes.append(f"{per_group} words per group, from {len(bias):,} candidates")
+    order = np.argsort(np.where(belongs, -bias, math.inf), axis=0, kind="stable")
+    return common, vocabulary, bias, list(order[:per_group].T), notes
 
 
 def _axes(
@@ -197,23 +216,6 @@ def _bias(common: CommonWords, model: int, axes: Vectors, numbers: Rows) -> Vect
     for part in common.blocks(len(numbers)):
         bias[part] = unit("words", common.vectors(model, numbers[part])) @ axes.T
     return bias
-
-
-def _most_biased(bias: Vectors, n_words: int, notes: list[str]) -> list[Rows]:
-    """Return the positions of the most biased words of each group, without overlap."""
-    belongs, n_groups = members(bias), bias.shape[1]
-    wanted = check_positive_int("n_words", n_words)
-    per_group = int(min(wanted, len(bias) // (2 * n_groups), belongs.sum(axis=0).min()))
-    if per_group < _FEWEST_WORDS:
-        raise ValueError(
-            f"each group needs at least {_FEWEST_WORDS} words biased towards it; of {len(bias)} "
-            f"candidates, the groups have {belongs.sum(axis=0).tolist()}. Use a model with more "
-            "words."
-        )
-    if per_group < wanted:
-        notes.append(f"{per_group} words per group, from {len(bias):,} candidates")
-    order = np.argsort(np.where(belongs, -bias, math.inf), axis=0, kind="stable")
-    return list(order[:per_group].T)
 
 
 def cluster_map(
@@ -252,9 +254,8 @@ def cluster_map(
     (['word', 'x', 'y', 'group', 'cluster'], 0.99)
     """
     known, seed = as_criterion(criterion), as_seed(random_state)
-    common, vocabulary, notes = _neutral_words(model, original, known, preprocessors)
-    bias = _bias(common, 0, _axes(common.models[0], known, preprocessors), vocabulary)
-    groups = _most_biased(bias, n_words, notes)
+    looked_up = model, original, known, n_words, preprocessors
+    common, vocabulary, _, groups, _ = _former_bias(*looked_up)
     numbers = vocabulary[np.concatenate(groups)]
     vectors = common.vectors(len(common.models) - 1, numbers)
     points = in_two_dimensions(vectors, method, seed)

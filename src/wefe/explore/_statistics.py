@@ -13,7 +13,7 @@ import pandas as pd
 
 from wefe._bootstrap import MOST_UNDEFINED, bca_levels
 from wefe._checks import as_seed, check_choice, check_positive_int, check_word_set, found, logger
-from wefe._visible import Facts, draw
+from wefe._visible import draw
 from wefe._wordset import word_sets
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import CriterionLike, bias_directions, look_up
@@ -51,7 +51,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StatisticCorrelation(Facts):
+class StatisticCorrelation:
     """Correlation of word bias with a statistic: result of :func:`correlate_with_statistic`.
 
     Attributes
@@ -97,11 +97,6 @@ class StatisticCorrelation(Facts):
     nan_reason: str | None
     band: pd.DataFrame | None = None
 
-    _facts = (
-        *("model_name", "statistic_name", "bias_name", "n", "words", "pearson", "spearman"),
-        *("slope", "intercept", "lost", "without_number", "nan_reason"),
-    )
-
     @property
     def n(self) -> int:
         """Number of words."""
@@ -111,15 +106,14 @@ class StatisticCorrelation(Facts):
         """Return a scatter plot; see :func:`wefe.plotting.plot_statistic`."""
         return draw("plot_statistic", self)
 
-    def _pearson(self) -> str:
-        r = self.pearson
-        interval = f"95 % interval {r.lower:.2f} to {r.upper:.2f}"
-        return f"r = {r.value:.2f} ({'no interval' if math.isnan(r.lower) else interval})"
-
     def __repr__(self) -> str:
-        lost = f", {len(self.lost)} lost" if self.lost else ""
-        known = not math.isnan(self.pearson.value)
-        found = f"{self.bias_name}: {self._pearson()}" if known else f"none: {self.nan_reason}"
+        r, lost = self.pearson, f", {len(self.lost)} lost" if self.lost else ""
+        interval = "no interval"
+        if not math.isnan(r.lower):
+            interval = f"95 % interval {r.lower:.2f} to {r.upper:.2f}"
+        found = f"{self.bias_name}: r = {r.value:.2f} ({interval})"
+        if math.isnan(r.value):
+            found = f"none: {self.nan_reason}"
         return f"<StatisticCorrelation in {self.model_name}, {found}, {self.n} words{lost}>"
 
 
