@@ -12,7 +12,7 @@ import requests
 
 from wefe import datasets
 from wefe.datasets import _download
-from wefe.datasets._download import RemoteFile, fetch_file, find_file
+from wefe.datasets._download import RemoteFile, fetch_file
 
 CONTENT = b"good\nbetter\n"
 NAME = "toy/words.txt"
@@ -29,7 +29,7 @@ def server(monkeypatch):
         Path(output_file).write_bytes(server.content)
 
     server = SimpleNamespace(content=CONTENT, error=None, requests=0)
-    monkeypatch.setattr(_download, "_downloader", lambda: download)
+    monkeypatch.setattr("pooch.HTTPDownloader", lambda timeout: download)
     return server
 
 
@@ -51,7 +51,6 @@ def toy_file(cache, monkeypatch):
 
 
 def test_a_file_is_downloaded_once(server, cache):
-    assert find_file(NAME) is None
     for _ in range(2):
         assert fetch_file(NAME) == cache / NAME
         assert (cache / NAME).read_bytes() == CONTENT

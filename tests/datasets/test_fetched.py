@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from wefe import datasets
-from wefe.datasets._download import FILES, find_file
+from wefe.datasets._download import FILES, fetch_file
 from wefe.datasets._studies import ETHNICITIES
 from wefe.study import Study
 
@@ -54,7 +54,7 @@ def test_sembias_questions_keep_the_order_of_their_labels(mirror):
 
 def test_every_bulk_file_has_the_size_and_checksum_registered(mirror):
     for name, file in FILES.items():
-        assert find_file(name) == mirror / name
+        assert fetch_file(name) == mirror / name
         assert (mirror / name).stat().st_size == file.size
 
 

@@ -106,11 +106,8 @@ class Criterion:
     @property
     def classes(self) -> dict[str, tuple[str, ...]]:
         """The different definitional words of each class."""
-        columns = zip(*self.definitional_sets, strict=True)
-        return {
-            name: tuple(dict.fromkeys(column))
-            for name, column in zip(self.class_names, columns, strict=True)
-        }
+        columns = map(dict.fromkeys, zip(*self.definitional_sets, strict=True))
+        return dict(zip(self.class_names, map(tuple, columns), strict=True))
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -123,17 +120,14 @@ class Criterion:
 
         Targets are the definitional words of the two classes, attributes their stereotyped words.
         """
-        classes = self.classes
-        named = [name for name in self.class_names if name in self.stereotyped_words]
-        return [
-            Query(
-                [classes[name] for name in pair],
-                [self.stereotyped_words[name] for name in pair],
-                list(pair),
-                [f"{name} stereotypes" for name in pair],
+        queries = []
+        for pair in combinations(self.stereotyped_words, 2):
+            targets, attributes = (
+                [sets[name] for name in pair] for sets in (self.classes, self.stereotyped_words)
             )
-            for pair in combinations(named, 2)
-        ]
+            names = list(pair), [f"{name} stereotypes" for name in pair]
+            queries.append(Query(targets, attributes, *names))
+        return queries
 
 
 def _words(name: str, words: Sequence[str] | None) -> tuple[str, ...]:
@@ -235,7 +229,7 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
         sets,
         classes,
         stereotyped_words=published[f"{name}_analogy_templates"],
-        representatives=classes if name == "religion" else sets[0],
+        representatives=classes,
     )
 
 
@@ -250,7 +244,6 @@ def _read(path: Path) -> Criterion:
 
 # Languages other than English whose words ship.
 LANGUAGES = ("es", "fr", "de", "it", "nl", "sv", "pt")
-_TARGETS = ("male_terms", "female_terms")
 
 
 def load_language_words(language: str) -> pd.DataFrame:
@@ -316,23 +309,13 @@ def _language_criterion(language: str) -> Criterion:
     """Return the criterion 'gender' of a language; it has no stereotyped words."""
     sets = language_word_sets(language)
     pairs = list(zip(sets["female_terms"], sets["male_terms"], strict=True))
-    words = load_language_words(language)
-    persons = words[words["person"] & ~words["set"].isin(_TARGETS)]
+    persons = load_language_words(language).query("person and grammatical_gender in ['f', 'm']")
     # One form for both sexes may be feminine, such as crianças (children) in Portuguese.
-    forms = persons.groupby("english")["grammatical_gender"].agg(set)
-    persons = persons[persons["english"].map(forms) >= {"m", "f"}]
+    persons = persons[persons.duplicated("english", keep=False)]
     occupations = load_occupations(language).query("masculine != feminine")
-    return Criterion(
-        f"gender_{language}",
-        pairs,
-        ("female", "male"),
-        specific_words=[
-            *persons["word"],
-            *occupations["feminine"],
-            *occupations["masculine"],
-            *_language(language)["gendered_words"],
-        ],
-    )
+    specific = [*persons["word"], *occupations["feminine"], *occupations["masculine"]]
+    specific += _language(language)["gendered_words"]
+    return Criterion(f"gender_{language}", pairs, ("female", "male"), specific_words=specific)
 
 
 def language_notes(language: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Word lists that ship with the package, and larger ones from the mirror, the cache or the web."""
 
-import hashlib
 import json
 import math
 import os
@@ -65,43 +64,29 @@ FILES = {name: RemoteFile(**row) for name, row in read_shipped("catalogue/files"
 
 def fetch_file(name: str) -> Path:
     """Return the path of a verified, read-only file of `FILES`; download it if needed."""
-    return find_file(name) or _download(name)
+    import pooch
 
-
-def find_file(name: str) -> Path | None:
-    """Return the path of a verified file of `FILES`, or None if it must be downloaded."""
-    folder = os.environ.get(DATA_DIR_VARIABLE)
+    folder, sha256 = os.environ.get(DATA_DIR_VARIABLE), FILES[name].sha256
     if folder:
         path = Path(folder).expanduser() / name
         if path.is_file():
-            if _sha256(path) != FILES[name].sha256:
+            if pooch.file_hash(path) != sha256:
                 raise ValueError(
-                    f"{path} is not the published {name}, whose sha256 is {FILES[name].sha256}. It "
-                    f"was not changed. Replace it with the one from {FILES[name].url}, or unset "
+                    f"{path} is not the published {name}, whose sha256 is {sha256}. It was not "
+                    f"changed. Replace it with the one from {FILES[name].url}, or unset "
                     f"{DATA_DIR_VARIABLE}."
                 )
             return path
         logger.info("%s is not there; looking in the cache", path)
     path = _cache_dir() / name
     # A damaged file in the cache counts as absent: the download replaces it.
-    return path if path.is_file() and _sha256(path) == FILES[name].sha256 else None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return path if path.is_file() and pooch.file_hash(path) == sha256 else _download(name)
 
 
 def _cache_dir() -> Path:
     import pooch
 
     return Path(pooch.os_cache("wefe"))
-
-
-def _downloader() -> Any:
-    import pooch
-
-    return pooch.HTTPDownloader(timeout=TIMEOUT_S)
 
 
 def _download(name: str) -> Path:
@@ -123,7 +108,7 @@ def _download(name: str) -> Path:
         retry_if_failed=RETRIES,
     )
     try:
-        return Path(store.fetch(name, downloader=_downloader()))
+        return Path(store.fetch(name, downloader=pooch.HTTPDownloader(timeout=TIMEOUT_S)))
     except ValueError as error:
         raise ValueError(
             f"{file.url} no longer holds the published {name}: sha256 {file.sha256} was expected. "

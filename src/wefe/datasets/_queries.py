@@ -112,14 +112,19 @@ def load_query_set(name: str, offline: bool = False, *, several_words: bool = Fa
     >>> load_query_set("gender", offline=True)[0].query_name
     'Male terms and Female terms wrt Career and Family'
     """
+    return _loaded(name, offline, several_words)[0]
+
+
+def _loaded(name: str, offline: bool, several_words: bool = False) -> tuple[list[Query], list[str]]:
+    """Return queries and the names of those left out, which are logged."""
     queries, left_out = _made(name, offline, several_words)
     if left_out:
         names = textwrap.shorten("; ".join(left_out), 100, placeholder="...")
         logger.warning(
             "%s: %d of %d queries are left out because their words need a download: %s",
-            *(name, len(left_out), len(queries + left_out), names),
+            *(name, len(left_out), len(queries) + len(left_out), names),
         )
-    return queries
+    return queries, left_out
 
 
 def list_queries_left_out(name: str) -> list[str]:
@@ -193,22 +198,10 @@ def list_datasets() -> list[dict[str, Any]]:
     """
     rows = []
     for name, row in read_shipped("catalogue/datasets").items():
-        # Datasets that ship, in whole or in part, have their citation in their JSON file.
-        ships, files = "citation" not in row, row.get("files", ())
-        parts = {"shipped": ships or not files, "fetched": bool(files)}
-        source = read_shipped(name)["source"] if ships else row
-        rows.append(
-            {
-                "name": name,
-                "function": row["function"],
-                "what": row["what"],
-                "word_sets": row["word_sets"],
-                "delivery": " and ".join(part for part, is_there in parts.items() if is_there),
-                "download_bytes": sum(FILES[file].size for file in files),
-                "source": source["citation"],
-                "url": source["url"],
-            }
-        )
+        # Datasets that ship, in whole or in part, have their source in their JSON file.
+        source = row.pop("source", None) or read_shipped(name)["source"]
+        row["download_bytes"] = sum(FILES[file].size for file in row.pop("files", ()))
+        rows.append({"name": name, **row, "source": source["citation"], "url": source["url"]})
     return rows
 
 
@@ -258,27 +251,26 @@ def open_query_set(
     """
     path = Path(text)
     # A published set goes before a file of the same name.
-    if text not in QUERY_SETS and (path.suffix == ".json" or path.is_file()):
-        return OpenedQueries(path.stem, _read_queries(path, what))
     if text not in QUERY_SETS:
+        if path.suffix == ".json" or path.is_file():
+            return OpenedQueries(path.stem, _read_queries(path, what))
         raise ValueError(
             f"{what} {text!r} is neither a published query set ({', '.join(QUERY_SETS)}) nor a "
             f"JSON file.{nearest(text, QUERY_SETS)}"
         )
     why = "offline"
     try:
-        queries = load_query_set(text, offline=offline, several_words=several_words)
+        queries, left_out = _loaded(text, offline, several_words)
     except ConnectionError as error:
         # Most of an answer, with a warning, is better than none.
         why = getattr(error, "short", str(error))
         logger.warning("%s: %s", text, textwrap.shorten(why, 100, placeholder="..."))
-        queries, offline = load_query_set(text, offline=True), True
+        queries, left_out = _loaded(text, offline=True)
     if not queries:
         raise ValueError(
             f"{what} {text}: no query of this set works offline, because its words need a download "
             f"({why}). Connect to the internet, or set WEFE_DATA_DIR to a folder with the files."
         )
-    left_out = list_queries_left_out(text) if offline else []
     return OpenedQueries(text, queries, left_out, why)
 
 

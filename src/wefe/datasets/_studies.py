@@ -236,22 +236,18 @@ def fetch_holistic_bias(
     >>> fetch_holistic_bias()["age_young"]  # doctest: +SKIP
     ['young', 'younger']
     """
-
-    def is_kept(entry: Any) -> bool:
-        liked = isinstance(entry, str) or entry.get("preference") != "dispreferred"
-        one_word = not set(_descriptor(entry)) & {" ", "-"}
-        return (dispreferred or liked) and (several_words or one_word)
-
-    sets = {
-        f"{axis}_{group}": list(dict.fromkeys(map(_descriptor, filter(is_kept, entries))))
-        for axis, groups in json.loads(_fetched("holistic_bias/descriptors.json")).items()
-        for group, entries in groups.items()
-    }
-    return {name: words for name, words in sets.items() if words}
-
-
-def _descriptor(entry: Any) -> str:
-    return entry if isinstance(entry, str) else str(entry["descriptor"])
+    sets: dict[str, list[str]] = {}
+    for axis, groups in json.loads(_fetched("holistic_bias/descriptors.json")).items():
+        for group, entries in groups.items():
+            words: dict[str, None] = {}
+            for entry in entries:
+                known = {"descriptor": entry} if isinstance(entry, str) else entry
+                liked = dispreferred or known.get("preference") != "dispreferred"
+                if liked and (several_words or not {*known["descriptor"]} & {" ", "-"}):
+                    words[known["descriptor"]] = None
+            if words:
+                sets[f"{axis}_{group}"] = list(words)
+    return sets
 
 
 def _fetched(name: str, encoding: str = "utf-8") -> str:

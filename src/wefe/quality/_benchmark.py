@@ -57,6 +57,10 @@ _MARKED = re.compile("-[njv]$")
 _KNOWN: dict[str, dict[str, Any]] = json.loads(
     resources.files("wefe.quality").joinpath("benchmarks.json").read_text("ascii")
 )
+for _row in _KNOWN.values():
+    _file = _row["file"]
+    _where = FILES[_file].url if _file in FILES else f"{_file} of gensim's test data"
+    _row["source"] = f"{_row['about']} ({_where})"
 
 
 @dataclass(frozen=True)
@@ -165,15 +169,8 @@ def list_benchmarks() -> list[dict[str, Any]]:
     >>> [each["name"] for each in list_benchmarks() if each["kind"] == "analogy"]
     ['google-analogies', 'msr-analogies', 'semeval2012']
     """
-    return [
-        {
-            "name": name,
-            "kind": known["kind"],
-            "n_items": known["n_items"],
-            "source": _source(name),
-        }
-        for name, known in _KNOWN.items()
-    ]
+    shown = "kind", "n_items", "source"
+    return [{"name": name, **{key: row[key] for key in shown}} for name, row in _KNOWN.items()]
 
 
 def load_benchmark(source: str | os.PathLike[str]) -> Benchmark:
@@ -240,7 +237,7 @@ def _find(source: object) -> tuple[Path, str, str]:
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"a benchmark must be a Benchmark, a name or a path; got {found(source)}.")
     if isinstance(source, str) and source in _KNOWN:
-        return _path_of(source), source, _source(source)
+        return _path_of(source), source, _KNOWN[source]["source"]
     path = Path(source)
     if path.is_file():
         return path, path.stem, str(path)
@@ -248,13 +245,6 @@ def _find(source: object) -> tuple[Path, str, str]:
     raise FileNotFoundError(
         f"there is no file {str(path)!r}; known names are {names}.{nearest(path, _KNOWN)}"
     )
-
-
-def _source(name: str) -> str:
-    known = _KNOWN[name]
-    file = known["file"]
-    where = FILES[file].url if file in FILES else f"{file} of gensim's test data"
-    return f"{known['about']} ({where})"
 
 
 def _path_of(name: str) -> Path:
