@@ -78,25 +78,18 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
     w = 1 / v
     total = float(w.sum())
     # The same as sum w e^2 - (sum w e)^2 / sum w and sum w - sum w^2 / sum w, without cancellation.
-    heterogeneity = float((w * (e - (w * e).sum() / total) ** 2).sum())
+    q = float((w * (e - (w * e).sum() / total) ** 2).sum())
     spread = 2 * float((w[1:] * (np.cumsum(w)[:-1] / total)).sum())
-    excess = heterogeneity - (len(e) - 1)
+    excess = q - (len(e) - 1)
     # Of one study there is nothing between studies.
     tau_squared = excess / spread if excess > 0 < len(e) - 1 else 0.0
     weights = 1 / (v + tau_squared)
     effect_size = float((weights * e).sum() / weights.sum())
     standard_error = 1 / math.sqrt(float(weights.sum()))
     z = effect_size / standard_error
-    return RandomEffects(
-        effect_size,
-        standard_error,
-        z,
-        max(math.erfc(abs(z) / math.sqrt(2)), sys.float_info.min),
-        max(math.erfc(z / math.sqrt(2)) / 2, sys.float_info.min),
-        tau_squared,
-        heterogeneity,
-        len(e),
-    )
+    two_sided, upper = math.erfc(abs(z) / math.sqrt(2)), math.erfc(z / math.sqrt(2)) / 2
+    p_values = [max(each, sys.float_info.min) for each in (two_sided, upper)]
+    return RandomEffects(effect_size, standard_error, z, *p_values, tau_squared, q, len(e))
 
 
 class CEAT(BaseMetric):

@@ -87,27 +87,25 @@ class Tokens(NamedTuple):
 _ONE_TOKEN = Tokens("a", [0], [0], [0])
 
 
+@dataclass(eq=False, repr=False)
 class Encoder:
     """A network with its tokenizer, and the SentenceTransformer (if any) that starts with it.
 
     `network` has no head and decoder. `prompt` precedes each text; None: a pipeline's default.
     """
 
-    def __init__(
-        self,
-        network: Any,
-        tokenizer: Any,
-        pipeline: Any = None,
-        *,
-        label: str,
-        prompt: str | None = None,
-        batch_size: int = 32,
-        max_length: int | None = None,
-        progress: bool = True,
-    ) -> None:
-        self.network, self.pipeline, self.label = network, pipeline, label
-        self.batch_size, self.progress, self.prompt = batch_size, progress, prompt
-        self._whole = network if pipeline is None else pipeline
+    network: Any
+    tokenizer: Any
+    pipeline: Any
+    label: str
+    max_length: int | None
+    prompt: str | None
+    batch_size: int
+    progress: bool
+
+    def __post_init__(self) -> None:
+        network, tokenizer = self.network, self.tokenizer
+        self._whole = network if self.pipeline is None else self.pipeline
         self._tokenizer = self._copied(tokenizer)
         self._add_space = marks_spaces(self._tokenizer)
         # A space by itself says no more of a word than an unknown token.
@@ -121,7 +119,13 @@ class Encoder:
         self._lock = threading.RLock()
         self._versions = self._count_changes()
         self._truncation_side = tokenizer.truncation_side
-        self.max_length = self._check_max_length(max_length, tokenizer)
+        limits = (tokenizer.model_max_length, getattr(self.pipeline, "max_seq_length", None))
+        limit = min(_max_positions(network), *(int(each) for each in limits if each))
+        if (self.max_length or 0) > limit:
+            raise ValueError(
+                f"max_length is at most {limit} for {self.label}; got {self.max_length}."
+            )
+        self.max_length = self.max_length or limit
         self._tokenizer_json = self._tokenizer.to_str()
         self._tokenizer.enable_truncation(self.max_length, direction=self._truncation_side)
         self.dims = self._probe()
@@ -165,13 +169,6 @@ class Encoder:
     def _count_changes(self) -> list[int | None]:
         weights = self._whole.parameters()
         return [None if each.is_inference() else each._version for each in weights]
-
-    def _check_max_length(self, wanted: int | None, tokenizer: Any) -> int:
-        limits = (tokenizer.model_max_length, getattr(self.pipeline, "max_seq_length", None))
-        limit = min(_max_positions(self.network), *(int(each) for each in limits if each))
-        if wanted is not None and wanted > limit:
-            raise ValueError(f"max_length is at most {limit} for {self.label}; got {wanted}.")
-        return wanted or limit
 
     def _probe(self) -> list[int]:
         """Return the number of dimensions of each hidden state."""
@@ -295,12 +292,14 @@ class Encoder:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of weights (but a pooler's, which may be random), configuration and tokenizer."""
-        every = self._whole.state_dict().items()
-        tensors = {name: each for name, each in every if "pooler" not in name.split(".")}
+        import torch
+
         hashed = hashlib.blake2b(digest_size=16)
-        for name, tensor in tensors.items():
-            hashed.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-            hashed.update(_tensor_digest(tensor))
+        for name, tensor in self._whole.state_dict().items():
+            if "pooler" not in name.split("."):
+                hashed.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+                raw = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+                hashed.update(hashlib.blake2b(raw.numpy().data, digest_size=16).digest())
         config = self.network.config.to_dict().items()
         hashed.update(_as_json({k: v for k, v in config if k[0] != "_" and k not in _IRRELEVANT}))
         hashed.update(self._tokenizer_json.encode())
@@ -309,7 +308,12 @@ class Encoder:
     def settings(self, layer: int, pooling: Pooling) -> bytes:
         """Return everything else that a vector depends on."""
         if pooling == "auto":
-            own = _describe(self.pipeline)
+            names = ("prompts", "default_prompt_name", "max_seq_length", "truncate_dim")
+            own = {name: getattr(self.pipeline, name, None) for name in names}
+            own["modules"] = [
+                (type(each).__name__, getattr(each, "get_config_dict", dict)())
+                for each in self.pipeline
+            ]
         else:
             own = {"layer": layer, "max_length": self.max_length, "types": self._has_types}
         tokenizer = self._truncation_side, self._tokenizer.encode_special_tokens
@@ -454,21 +458,6 @@ def _max_positions(network: Any) -> int:
             return int(module.num_embeddings - padding - 1)
     limit = getattr(network.config, "max_position_embeddings", None) or 0
     return limit if limit > 0 else 2**31
-
-
-def _tensor_digest(tensor: torch.Tensor) -> bytes:
-    import torch
-
-    flat = tensor.detach().cpu().contiguous().reshape(-1)
-    return hashlib.blake2b(flat.view(torch.uint8).numpy().data, digest_size=16).digest()
-
-
-def _describe(pipeline: Any) -> dict[str, Any]:
-    modules: Any = [
-        (type(each).__name__, getattr(each, "get_config_dict", dict)()) for each in pipeline
-    ]
-    names = ("prompts", "default_prompt_name", "max_seq_length", "truncate_dim")
-    return {"modules": modules, **{name: getattr(pipeline, name, None) for name in names}}
 
 
 def _as_json(value: Any) -> bytes:

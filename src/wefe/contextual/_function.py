@@ -71,20 +71,17 @@ class FunctionEncoder:
 
     def encode(self, tokens: Sequence[Tokens], *_: object, sink: Sink) -> None:
         with progress_bar(len(tokens), f"encoding with {self.label}", "text", self.progress) as bar:
+            _run(self._encode([each.text for each in tokens], sink, bar))
 
-            def take(places: range, vectors: Vectors) -> None:
-                sink(places, vectors[None])
-                bar.update(len(places))
-
-            _run(self._encode([each.text for each in tokens], take))
-
-    async def _encode(self, texts: list[str], take: Callable[[range, Vectors], None]) -> None:
+    async def _encode(self, texts: list[str], sink: Sink, bar: Any) -> None:
         starts = iter(range(0, len(texts), self.batch_size))
 
         async def work() -> None:
             for start in starts:  # shared by all workers
                 batch = texts[start : start + self.batch_size]
-                take(range(start, start + len(batch)), await self._ask(batch))
+                vectors = await self._ask(batch)
+                sink(range(start, start + len(batch)), vectors[None])
+                bar.update(len(batch))
 
         n_workers = _AT_ONCE if self._is_async else 1
         workers = [asyncio.create_task(work()) for _ in range(n_workers)]
@@ -97,7 +94,9 @@ class FunctionEncoder:
     async def _ask(self, texts: list[str]) -> Vectors:
         """Return the vectors of a batch; after an error, wait and try again."""
         for attempt in itertools.count():
-            await self._take_turn()
+            start = max(self._next_start, time.monotonic())
+            self._next_start = start + self._interval_s
+            await asyncio.sleep(start - time.monotonic())
             try:
                 # A thread, so that the function may run an event loop of its own.
                 answer = await asyncio.to_thread(self.function, list(texts))
@@ -113,11 +112,6 @@ class FunctionEncoder:
                 logger.warning("%s failed (%r); next attempt in %g s", self.label, error, wait)
                 await asyncio.sleep(wait)
         return self._checked(answer, texts)
-
-    async def _take_turn(self) -> None:
-        start = max(self._next_start, time.monotonic())
-        self._next_start = start + self._interval_s
-        await asyncio.sleep(start - time.monotonic())
 
     def _checked(self, answer: Any, texts: Sequence[str]) -> Vectors:
         try:

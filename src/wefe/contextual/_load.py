@@ -28,6 +28,7 @@ from wefe.contextual._contexts import Templates, check_templates
 from wefe.contextual._encoder import CachedEncoder, Encoder, Pooling
 from wefe.contextual._function import FunctionEncoder
 from wefe.contextual._model import ContextualModel, check_layer
+from wefe.models.formats._hub import Repository, looks_like_repo_id, split_repo_id
 from wefe.models.formats._tokens import Module
 
 _DTYPES = ("float16", "bfloat16", "float32")
@@ -174,7 +175,7 @@ def load_encoder(
     if function is None:
         _refuse("functions, and source is a model", rate=rate)
         opened = _open(source, revision=revision, **of_models)
-        encoder = Encoder(*opened[:3], label=name or opened[3], max_length=max_length, **shared)
+        encoder = Encoder(*opened[:3], name or opened[3], max_length, **shared)
         _check_pooling(encoder, pooling, max_length)
     else:
         if pooling not in ("auto", "sentence"):
@@ -357,8 +358,6 @@ def _no_bar() -> Iterator[None]:
 
 
 def _find_folder(source: str | os.PathLike[str], revision: str | None) -> tuple[Path, str]:
-    from wefe.models.formats._hub import looks_like_repo_id, split_repo_id
-
     path = Path(source).expanduser()
     if path.is_dir():
         _refuse(f"Hugging Face, and {source} is a folder", revision=revision)
@@ -374,8 +373,6 @@ def _find_folder(source: str | os.PathLike[str], revision: str | None) -> tuple[
 
 def _fetch(repo: str, revision: str | None) -> Path:
     """Fetch the files of an encoder, and no pickle if there are safetensors."""
-    from wefe.models.formats._hub import Repository
-
     repository = Repository(repo, revision, None)
     folders = {""}
     if "modules.json" in repository.names:

@@ -6,6 +6,7 @@ import hashlib
 import operator
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, SupportsIndex, cast
 
 import numpy as np
@@ -16,8 +17,8 @@ from wefe._visible import html_table
 from wefe.contextual._contexts import fill_template
 from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened, within
 from wefe.embeddings import Lookup, UnanswerableError, UnusableVectorError, forms_found
-from wefe.models._tables import ArrayVectors, PartialIndex, StoredVectors, unchecked_table
-from wefe.models._types import FloatArray, Held
+from wefe.models._tables import ArrayVectors, PartialIndex, VectorTable, unchecked_table
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query
 from wefe.words import Preprocessors, Words, check_preprocessors, each_word, variants
@@ -243,21 +244,19 @@ class ContextualModel(WordEmbeddingModel):
         return html_table(repr(self), [])
 
 
-class EncodedVectors(StoredVectors):
+@dataclass(eq=False, repr=False)
+class EncodedVectors(VectorTable):
     """Vectors that an encoder makes of words on request, in isolation or through templates."""
 
-    stored_held: Held = "selected"
+    dtype = np.dtype(np.float32)
 
-    def __init__(
-        self,
-        source: CachedEncoder,
-        layer: int,
-        pooling: Pooling,
-        templates: tuple[str, ...] | None,
-        label: str,
-    ) -> None:
-        self._source, self.layer, self.pooling = source, layer, pooling
-        self.templates, self.label = templates, label
+    source: CachedEncoder
+    layer: int
+    pooling: Pooling
+    templates: tuple[str, ...] | None
+    label: str
+
+    def __post_init__(self) -> None:
         self.lock = threading.RLock()
         self._rows: list[FloatArray] = []
         # Why a word has no vector; None for one that has.
@@ -265,21 +264,17 @@ class EncodedVectors(StoredVectors):
         self.key_to_index: _OpenIndex = _OpenIndex(self)
 
     @property
-    def vector_size(self) -> int:  # type: ignore[override]
-        return self._source.width(self.layer, self.pooling)
+    def vector_size(self) -> int:
+        return self.source.width(self.layer, self.pooling)
 
     @property
     def requested(self) -> frozenset[str]:  # type: ignore[override]
         return frozenset(self.key_to_index)
 
-    @property
-    def nbytes(self) -> int:
-        return len(self.key_to_index) * self.vector_size * 4
-
     def _contexts(self, words: Sequence[str]) -> list[Context]:
         return [
             # The whole SentenceTransformer gets the bare word, as from its own users.
-            self._source.encoder.alone(word)
+            self.source.encoder.alone(word)
             if template == SLOT and self.pooling != "auto"
             else Context(*fill_template(template, word))
             for word in words
@@ -288,7 +283,7 @@ class EncodedVectors(StoredVectors):
 
     def _encode(self, words: Sequence[str]) -> Vectors:
         contexts = self._contexts(words)
-        vectors: Vectors = self._source.vectors(contexts, [self.layer], self.pooling)[0]
+        vectors: Vectors = self.source.vectors(contexts, [self.layer], self.pooling)[0]
         if self.templates is None:
             return vectors
         shape = (len(words), len(self.templates), vectors.shape[-1])
@@ -298,7 +293,7 @@ class EncodedVectors(StoredVectors):
     def reasons(self, words: Sequence[str]) -> list[str | None]:
         """Return why each word has no vector; None for those that have one."""
         new = [word for word in dict.fromkeys(words) if word not in self._reasons]
-        tokens = iter(self._source.encoder.tokenize(self._contexts(new)))
+        tokens = iter(self.source.encoder.tokenize(self._contexts(new)))
         for word in new:
             own = [next(tokens) for _ in self.templates or (SLOT,)]
             self._reasons[word] = next((each for each in own if isinstance(each, str)), None)
@@ -316,13 +311,13 @@ class EncodedVectors(StoredVectors):
                 self._rows += [*self._encode(new)]
                 index.update(zip(new, range(len(index), len(self._rows)), strict=True))
 
-    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        vectors = np.array([self._rows[row] for row in rows], dtype=np.float32)
-        return vectors.reshape(-1, self.vector_size)
+    def rows(self, rows: Any) -> FloatArray:
+        own = self._rows[rows] if isinstance(rows, slice) else [self._rows[row] for row in rows]
+        return np.array(own, dtype=np.float32).reshape(-1, self.vector_size)
 
     @property
     def vectors(self) -> FloatArray:
-        vectors = self._make(np.arange(len(self.key_to_index)))
+        vectors = self.rows(slice(len(self.key_to_index)))
         vectors.flags.writeable = False
         return vectors
 
