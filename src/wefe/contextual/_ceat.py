@@ -88,7 +88,7 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
     standard_error = 1 / math.sqrt(float(weights.sum()))
     z = effect_size / standard_error
     two_sided, upper = math.erfc(abs(z) / math.sqrt(2)), math.erfc(z / math.sqrt(2)) / 2
-    p_values = [max(each, sys.float_info.min) for each in (two_sided, upper)]
+    p_values = max(two_sided, sys.float_info.min), max(upper, sys.float_info.min)
     return RandomEffects(effect_size, standard_error, z, *p_values, tau_squared, q, len(e))
 
 
