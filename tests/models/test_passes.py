@@ -5,7 +5,13 @@ import pytest
 
 from wefe import WordEmbeddingModel, convert, load
 from wefe.models import _passes
-from wefe.models._passes import most_associated, plain_rows, vocabulary_blocks, vocabulary_cosines
+from wefe.models._passes import (
+    fingerprint,
+    most_associated,
+    plain_rows,
+    vocabulary_blocks,
+    vocabulary_cosines,
+)
 
 N_WORDS, DIM = 300, 8
 WORDS = [f"w{row}" for row in range(N_WORDS)]
@@ -135,3 +141,32 @@ def test_plain_words_are_in_lower_case_short_and_made_of_letters(
     model = WordEmbeddingModel((words, np.ones((len(words), 2))), "m", prefix)
     found, is_lower = plain_rows(model, n_words)
     assert (found.tolist(), is_lower) == (rows, lower)
+
+
+# ---- Hashes: they change with what a result is computed from, and with nothing else ----
+
+THREE = ["she", "he", "nurse"]
+
+
+def hashed(words=THREE, change=0.0, dtype=np.float32, of=None):
+    vectors = np.arange(9, dtype=dtype).reshape(3, 3)
+    vectors[2, 2] += change
+    return fingerprint(WordEmbeddingModel((list(words), vectors), "m"), of)
+
+
+def test_all_words_and_some_words_have_a_hash_of_their_own():
+    some, other = {"she", "absent"}, {"he", "nurse"}
+    for of in (None, some, other):
+        assert hashed(of=of) == hashed(of=of)
+        assert (hashed(change=1.0, of=of) == hashed(of=of)) is (of is some)
+        assert hashed(dtype=np.float64, of=of) != hashed(of=of)
+    every = [hashed(), hashed(["She", *THREE[1:]]), hashed(of=some), hashed(of=other)]
+    assert len({*every, hashed([*THREE[:2], "Nurse"])}) == 5
+    assert {(type(each), len(each)) for each in every} == {(str, 32)}
+
+
+def test_an_encoder_has_the_hash_of_its_weights():
+    class Encoder:
+        encoding = "weights"
+
+    assert fingerprint(Encoder(), ["she"]) == "weights"

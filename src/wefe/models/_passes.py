@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import string
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from wefe.models._search import with_lengths
 from wefe.models._tables import chunks
-from wefe.models._types import FloatArray
+from wefe.models._types import CHUNK_ROWS, Block, FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 # Numbers of a block: some MB.
@@ -119,3 +120,23 @@ def bare_words(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
     """Return forms of a vocabulary without the model's prefix."""
     prefix = model.vocab_prefix or ""
     return [word.removeprefix(prefix) for word in words]
+
+
+def fingerprint(model: WordEmbeddingModel, words: Iterable[str] | None) -> str:
+    """Return the hash of the vectors of those words that a model has, or of all (None).
+
+    For an encoder it is the hash of its weights.
+    """
+    encoding: str | None = getattr(model, "encoding", None)
+    if encoding is not None:
+        return encoding
+    blocks: Iterable[Block] = model.table.blocks()
+    if words is not None:
+        known = sorted(filter(model.__contains__, set(words)))
+        parts = (known[part] for part in chunks(len(known), CHUNK_ROWS))
+        blocks = ((part, model.get_vectors(part)) for part in parts)
+    hashed = hashlib.blake2b(str(model.dtype).encode(), digest_size=16)
+    for names, vectors in blocks:
+        hashed.update("\0".join(names).encode("utf-8", "surrogatepass"))
+        hashed.update(np.ascontiguousarray(vectors).data)
+    return hashed.hexdigest()

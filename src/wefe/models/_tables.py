@@ -8,6 +8,7 @@ import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -281,19 +282,14 @@ class PartialIndex(dict[str, int]):
 class StoredVectors(VectorTable):
     """Vectors computed when they are used; `vectors` computes all of them once and keeps them."""
 
-    #: Where it is kept, and its size in bytes.
-    stored_held: Held = "mapped"
-    stored_nbytes: int
+    #: The arrays that it computes them from, in memory or in a file; the first has the vectors.
+    stored: Sequence[Any] = (None,)
     vector_size: int = 0
     dtype = np.dtype(np.float32)
 
     @abstractmethod
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
         """Return new vectors of shape (len(rows), dim)."""
-
-    def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word outside the vocabulary, of which `has_subwords` is true."""
-        raise NotImplementedError
 
     def rows(self, rows: RowsLike) -> FloatArray:
         if isinstance(rows, slice):
@@ -319,32 +315,36 @@ class StoredVectors(VectorTable):
 
     @property
     def held(self) -> Held:
-        return "memory" if "vectors" in vars(self) else self.stored_held
+        in_memory = "vectors" in vars(self) or isinstance(self.stored[0], np.ndarray)
+        return "memory" if in_memory else "mapped"
 
     @property
     def nbytes(self) -> int:
-        return self.vectors.nbytes if "vectors" in vars(self) else self.stored_nbytes
+        held = [self.vectors] if "vectors" in vars(self) else self.stored
+        return sum(part.nbytes for part in held if part is not None)
 
 
+@dataclass(eq=False, repr=False)
 class RowVectors(StoredVectors):
     """Rows of an array, perhaps times a `scale` (int8); `places` has rows that words share."""
 
-    def __init__(
-        self, key_to_index: Mapping[str, int], array: Any, scale: Any = None, places: Any = None
-    ) -> None:
-        self.key_to_index, self.vector_size = key_to_index, int(array.shape[1])
-        self._array, self._scale, self._places = array, scale, places
-        self.stored_held = "memory" if isinstance(array, np.ndarray) else "mapped"
-        self.stored_nbytes = sum(part.nbytes for part in (array, scale, places) if part is not None)
-        if scale is None:
-            self.dtype = array.dtype
+    key_to_index: Mapping[str, int]
+    array: Any
+    scale: Any = None
+    places: Any = None
+
+    def __post_init__(self) -> None:
+        self.vector_size = int(self.array.shape[1])
+        self.stored = self.array, self.scale, self.places
+        if self.scale is None:
+            self.dtype = self.array.dtype
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        rows = rows if self._places is None else self._places[rows]
-        vectors: FloatArray = self._array[rows]
-        if self._scale is not None:
+        rows = rows if self.places is None else self.places[rows]
+        vectors: FloatArray = self.array[rows]
+        if self.scale is not None:
             vectors = vectors.astype(np.float32)
-            vectors *= self._scale[rows][:, None]
+            vectors *= self.scale[rows][:, None]
         return vectors
 
 

@@ -153,6 +153,7 @@ _EXTRAS = {"mapping": ("I", "U"), "weights": ("F",)}
 _PLACEHOLDER = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 
 
+@dataclass(eq=False, repr=False)
 class TokenVectors(StoredVectors):
     """Words that are exactly one token, and vectors built from subwords for the others.
 
@@ -168,41 +169,37 @@ class TokenVectors(StoredVectors):
 
     knows_subwords = True
 
-    def __init__(
-        self,
-        table: npt.NDArray[Any] | FileArray,
-        tokenizer: Tokenizer,
-        policy: Subwords,
-        *,
-        static: bool = False,
-        mapping: npt.NDArray[Any] | None = None,
-        weights: npt.NDArray[Any] | None = None,
-        normalize: bool = False,
-        label: str = "the table",
-    ) -> None:
+    table: npt.NDArray[Any] | FileArray
+    tokenizer: Tokenizer
+    policy: Subwords
+    static: bool = False
+    mapping: npt.NDArray[Any] | None = None
+    weights: npt.NDArray[Any] | None = None
+    normalize: bool = False
+    label: str = "the table"
+
+    def __post_init__(self) -> None:
+        table, tokenizer, label = self.table, self.tokenizer, self.label
         vocabulary = tokenizer.get_vocab(with_added_tokens=True)
         n_tokens = max(vocabulary.values(), default=-1) + 1
         # No array is made for as many tokens as a damaged tokenizer may have.
-        rows = np.arange(len(table)) if mapping is None else mapping
-        n_known = len(rows) if weights is None else min(len(rows), len(weights))
+        rows = np.arange(len(table)) if self.mapping is None else self.mapping
+        n_known = len(rows) if self.weights is None else min(len(rows), len(self.weights))
         if n_known < n_tokens or not 0 <= rows.min() <= rows.max() < len(table):
             raise ValueError(
                 f"{label}: the table, of shape {table.shape}, its mapping and weights do not fit a "
                 f"tokenizer of {n_tokens:,} tokens. Use the one that was saved with the table."
             )
-        parts = [part for part in (table, mapping, weights) if part is not None]
-        self.stored_nbytes = sum(part.nbytes for part in parts)
-        self.stored_held = "memory" if isinstance(table, np.ndarray) else "mapped"
+        self.stored = table, self.mapping, self.weights
         self.vector_size = int(table.shape[1])
-        self._table, self.policy, self._normalize = table, policy, normalize
-        self._mapping, self._weights = rows.astype(np.intp, casting="same_kind"), weights
+        self._rows = rows.astype(np.intp, casting="same_kind")
         tokenizer.no_padding()
         tokenizer.no_truncation()
         if getattr(tokenizer.model, "dropout", None):
             tokenizer.model.dropout = None
-        self._tokenizer, self._unknown = tokenizer, _unknown_id(tokenizer)
-        self._space = "" if static or not marks_spaces(tokenizer) else " "
-        self._unspaced = re.compile(r"(?!)") if static else UNSPACED
+        self._unknown = _unknown_id(tokenizer)
+        self._space = "" if self.static or not marks_spaces(tokenizer) else " "
+        self._unspaced = re.compile(r"(?!)") if self.static else UNSPACED
         self._lone_spaces = {vocabulary.get(mark) for mark in SPACES}
         added = tokenizer.get_added_tokens_decoder()
         placeholders = {
@@ -211,7 +208,9 @@ class TokenVectors(StoredVectors):
             if entry.special or _PLACEHOLDER.fullmatch(entry.content)
         }
         # What no other word is built from.
-        self._refused = placeholders - {self._unknown} if static else placeholders | {self._unknown}
+        self._refused = (
+            placeholders - {self._unknown} if self.static else placeholders | {self._unknown}
+        )
         # Which of several texts a number stands for changes from run to run.
         clear = {token for token, n in Counter(vocabulary.values()).items() if n == 1} | {*added}
         words = self._whole_words(sorted(clear - placeholders - {self._unknown}), added)
@@ -220,12 +219,12 @@ class TokenVectors(StoredVectors):
 
     def _whole_words(self, tokens: list[int], added: dict[int, AddedToken]) -> dict[str, int]:
         """Return the words that are exactly one of some tokens."""
-        prefix = getattr(self._tokenizer.model, "continuing_subword_prefix", None) or " "
-        suffix = getattr(self._tokenizer.model, "end_of_word_suffix", None) or ""
+        prefix = getattr(self.tokenizer.model, "continuing_subword_prefix", None) or " "
+        suffix = getattr(self.tokenizer.model, "end_of_word_suffix", None) or ""
         words = {}
         for part in chunks(len(tokens), CHUNK_ROWS):
             alone = [[token] for token in tokens[part]]
-            texts = self._tokenizer.decode_batch(alone, skip_special_tokens=False)
+            texts = self.tokenizer.decode_batch(alone, skip_special_tokens=False)
             for place, (token,) in enumerate(alone):
                 text = added[token].content if token in added else texts[place]
                 texts[place] = text.replace("▁", " ").removesuffix(suffix).strip()
@@ -238,7 +237,7 @@ class TokenVectors(StoredVectors):
     def _encode(self, words: Sequence[str]) -> list[list[int]]:
         bare = [self._unspaced.match(word) is not None for word in words]
         texts = [word if b else self._space + word for word, b in zip(words, bare, strict=True)]
-        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        encoded = self.tokenizer.encode_batch(texts, add_special_tokens=False)
         ids = [each.ids for each in encoded]
         # Some tokenizers put a space before every text. Inside a sentence it is not there.
         for place in np.flatnonzero(bare):
@@ -268,16 +267,16 @@ class TokenVectors(StoredVectors):
         return self._finish(self._of_tokens(self._tokens[rows]))
 
     def _of_tokens(self, tokens: npt.NDArray[np.intp]) -> FloatArray:
-        rows = self._table[self._mapping[tokens]]
+        rows = self.table[self._rows[tokens]]
         if rows.dtype == np.uint16:
             rows = bfloat16_to_float32(rows)
         vectors: FloatArray = rows.astype(np.float32, copy=False)
         # Weights in float64 are multiplied in float64, as model2vec does.
-        return vectors if self._weights is None else vectors * self._weights[tokens][:, np.newaxis]
+        return vectors if self.weights is None else vectors * self.weights[tokens][:, np.newaxis]
 
     def _finish(self, vectors: FloatArray) -> FloatArray:
         vectors = vectors.astype(np.float32, copy=False)
-        if self._normalize:
+        if self.normalize:
             # The small number is model2vec's: a zero vector stays one.
             vectors = vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + np.float32(1e-32))
         return vectors

@@ -195,7 +195,7 @@ class FastTextVectors(StoredVectors):
         self.counts = sliding_window_view(letters, 8)[ends + 1].view("<i8")[:, 0]
         self.vector_size, self._n_words, self._bucket = dim, n_words, bucket
         self._matrix = FileArray(file, start + _MATRIX.size, (n_words + bucket, dim), "<f4")
-        self.stored_nbytes = self._matrix.nbytes
+        self.stored = [self._matrix]
         # Classifiers of version 11 were trained without n-grams, whatever they say.
         self._max_n = 0 if not bucket or (supervised and version == 11) else max_n
         self._min_n = max(min_n, 1)
