@@ -6,6 +6,7 @@ in the order in which they are looked up.
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
@@ -29,6 +30,15 @@ CHOICES = {
     "apostrophes": tuple(_APOSTROPHES),
 }
 
+
+# Forms in which a query's words may be looked up by any of the options of a preprocessor.
+_VALUES: dict[str, Any] = {**dict.fromkeys(CASES, (True,)), **CHOICES}
+_ALL_FORMS: tuple[Any, ...] = tuple(
+    {name: value for name, value in zip(_VALUES, values, strict=True) if value is not None}
+    for values in itertools.product(*((None, *choices) for choices in _VALUES.values()))
+)
+# These make all the forms of a word in ASCII without apostrophe.
+_ASCII_FORMS = tuple(f for f in _ALL_FORMS if not {"unicode_form", "apostrophes"} & f.keys())
 
 #: A list of preprocessors; plain dictionaries are enough.
 Preprocessors: TypeAlias = Sequence[Mapping[str, Any]]
@@ -165,6 +175,28 @@ def each_word(words: Words) -> Iterator[tuple[str, bool]]:
             yield str(entry), True
         else:
             raise TypeError(f"words must be strings or queries; got {found(entry)}.")
+
+
+def words_of(
+    words: Words, vocab_prefix: str | None = None, preprocessors: Preprocessors | None = None
+) -> frozenset[str]:
+    """Return every string to look up for words (as they are) and queries (in many forms).
+
+    The words of a query get `vocab_prefix` and the forms of `preprocessors`, by default every form
+    that a preprocessor can produce, and always the form as written and its lower case.
+    """
+    asked: set[str] = set()
+    for word, is_written in each_word(words):
+        forms = _forms(word, preprocessors)
+        asked.update([word] if is_written else variants(word, forms, vocab_prefix))
+    return frozenset(asked)
+
+
+def _forms(word: str, preprocessors: Preprocessors | None) -> tuple[Any, ...]:
+    if preprocessors is not None:
+        # As they are written and in lower case they are always asked for.
+        return (*check_preprocessors(preprocessors), {}, {"lowercase": True})
+    return _ASCII_FORMS if word.isascii() and "'" not in word else _ALL_FORMS
 
 
 def _apply(word: str, options: Mapping[str, Any]) -> str:

@@ -20,8 +20,9 @@ import readers
 from fuzz_files import Files, good_files, make_files
 
 from wefe import load
+from wefe.models._types import Reading
 from wefe.models.formats._open import open_source
-from wefe.models.formats._source import Reading, VectorSource
+from wefe.models.formats._source import VectorSource
 
 # What a reader may say of a file: that it is damaged, unknown, or lacks something beside it.
 ALLOWED = (ValueError, FileNotFoundError, ImportError)

@@ -11,8 +11,7 @@ from model_files import Bomb
 
 from wefe import WEAT, Query, WordEmbeddingModel, load
 from wefe.models import UnreadWordError
-from wefe.models._load import words_of
-from wefe.words import variants
+from wefe.words import variants, words_of
 
 WORDS = ["The", "the", "She", "THE", "he", "HE", "x_y", "naïve", "NAÏVE", "she", "sHe", "ß", "ẞ"]
 VECTORS = np.random.default_rng(0).normal(size=(len(WORDS), 4)).astype(np.float32)

@@ -17,9 +17,8 @@ from wefe._files import check_writable
 from wefe.debias._base import BaseDebias, Fates, RowwiseDebias, WordDebias, log_left
 from wefe.models._load import convert, open_vectors
 from wefe.models._tables import ForeignVectors, StoredVectors
-from wefe.models._types import FloatArray
+from wefe.models._types import FloatArray, Reading
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.models.formats._source import Reading
 from wefe.models.formats._write import format_of, save_table
 
 

@@ -18,33 +18,16 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice, check_given, found, logger
 from wefe.models._tables import ArrayVectors, VectorTable, number, unchecked_table
-from wefe.models._types import Block, FloatArray, Held, Lowercase, Subwords
+from wefe.models._types import Block, FloatArray, Held, Lowercase, Reading, Subwords, Vocabulary
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._native import StoredDtype, open_safetensors, write_native
 from wefe.models.formats._open import open_source
-from wefe.models.formats._source import Reading, TableSource, VectorSource, Vocabulary
+from wefe.models.formats._source import TableSource, VectorSource
 from wefe.models.formats._write import Writing
-from wefe.words import (
-    CASES,
-    CHOICES,
-    Preprocessors,
-    Words,
-    check_preprocessors,
-    each_word,
-    variants,
-)
+from wefe.words import Words, words_of
 
 # Growing is cheap where the C library can move pages; what is too much is memory in use.
 _GROWTH = 1.0625
-
-# Forms in which a query's words may be looked up by any of the options of a preprocessor.
-_VALUES: dict[str, Any] = {**dict.fromkeys(CASES, (True,)), **CHOICES}
-_ALL_FORMS: tuple[Any, ...] = tuple(
-    {name: value for name, value in zip(_VALUES, values, strict=True) if value is not None}
-    for values in itertools.product(*((None, *choices) for choices in _VALUES.values()))
-)
-# These make all the forms of a word in ASCII without apostrophe.
-_ASCII_FORMS = tuple(f for f in _ALL_FORMS if not {"unicode_form", "apostrophes"} & f.keys())
 
 
 def load(
@@ -311,28 +294,6 @@ def open_vectors(source: Any, reading: Reading) -> VectorSource:
             "way. Leave subwords out: words that it lacks count as lost."
         )
     return opened
-
-
-def words_of(
-    words: Words, vocab_prefix: str | None = None, preprocessors: Preprocessors | None = None
-) -> frozenset[str]:
-    """Return every string to look up for words (as they are) and queries (in many forms).
-
-    The words of a query get `vocab_prefix` and the forms of `preprocessors`, by default every form
-    that a preprocessor can produce, and always the form as written and its lower case.
-    """
-    asked: set[str] = set()
-    for word, is_written in each_word(words):
-        forms = _forms(word, preprocessors)
-        asked.update([word] if is_written else variants(word, forms, vocab_prefix))
-    return frozenset(asked)
-
-
-def _forms(word: str, preprocessors: Preprocessors | None) -> tuple[Any, ...]:
-    if preprocessors is not None:
-        # As they are written and in lower case they are always asked for.
-        return (*check_preprocessors(preprocessors), {}, {"lowercase": True})
-    return _ASCII_FORMS if word.isascii() and "'" not in word else _ALL_FORMS
 
 
 def _is_whole(reading: Reading) -> bool:

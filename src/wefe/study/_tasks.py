@@ -26,13 +26,12 @@ from wefe._same_words import hiding, lacking
 from wefe._visible import Facts, plain
 from wefe.embeddings import UnanswerableError, embed_query
 from wefe.metrics._registry import as_metric, get_metric
-from wefe.models._load import words_of
 from wefe.models._passes import fingerprint
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.study._extras import MitigationEntry, method_and_fit_params
 from wefe.study._plan import Outcome, Task, digest
-from wefe.words import check_preprocessors, every_form
+from wefe.words import check_preprocessors, every_form, words_of
 
 if TYPE_CHECKING:
     from wefe.datasets import Criterion

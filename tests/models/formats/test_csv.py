@@ -10,10 +10,11 @@ import pytest
 from model_files import at_most, check_source, read_all
 
 from wefe import load
+from wefe.models._types import Reading
 from wefe.models.formats import _text
 from wefe.models.formats._frames import CsvSource, looks_like_csv
 from wefe.models.formats._open import open_file
-from wefe.models.formats._source import PackedFile, Reading
+from wefe.models.formats._source import PackedFile
 
 PLAIN, LENIENT = Reading(), Reading(on_error="skip")
 # Words that pandas takes for missing values, that need quotes, and that split lines elsewhere.

@@ -9,8 +9,8 @@ import pytest
 
 import wefe
 from wefe.models import WordEmbeddingModel
+from wefe.models._types import Reading
 from wefe.models.formats import _word2vec
-from wefe.models.formats._source import Reading
 from wefe.models.formats._word2vec import FastTextVectors, open_fasttext_bin
 
 # The bytes before the bucket and the dictionary.

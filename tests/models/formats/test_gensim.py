@@ -9,8 +9,8 @@ import pytest
 from model_files import Bomb, at_most
 
 import wefe
+from wefe.models._types import Reading
 from wefe.models.formats._arrays import open_gensim
-from wefe.models.formats._source import Reading
 
 gensim_models = pytest.importorskip("gensim.models")
 

@@ -9,8 +9,8 @@ from fuzz_files import written
 from model_files import Bomb, at_most
 
 from wefe import load
+from wefe.models._types import Reading
 from wefe.models.formats._arrays import open_npy, open_npz
-from wefe.models.formats._source import Reading
 
 PLAIN, TRUSTED = Reading(), Reading(trust_pickle=True)
 WORDS = ["she", "he", "naïve", ".", "new york", "a\x85b"]

@@ -9,8 +9,8 @@ from model_files import check_source
 
 from wefe import load
 from wefe.models import ArrayVectors, WordEmbeddingModel, flair_to_gensim
+from wefe.models._types import Reading
 from wefe.models.formats._open import open_object
-from wefe.models.formats._source import Reading
 
 PLAIN = Reading()
 WORDS = ["she", "he", "naïve", "."]

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from model_files import at_most, check_source, read_all
 
+from wefe.models._types import Reading
 from wefe.models.formats._frames import ParquetSource
-from wefe.models.formats._source import Reading
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

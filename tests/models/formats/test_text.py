@@ -7,8 +7,9 @@ import pytest
 from model_files import read_all
 
 from wefe import load
+from wefe.models._types import Reading
 from wefe.models.formats import _text
-from wefe.models.formats._source import PackedFile, Reading
+from wefe.models.formats._source import PackedFile
 from wefe.models.formats._text import TextSource
 
 BOM = b"\xef\xbb\xbf"

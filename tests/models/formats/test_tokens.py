@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from wefe.models.formats._source import Reading
+from wefe.models._types import Reading
 from wefe.models.formats._tokens import TokenVectors, choose_table, open_token_table
 
 tokenizers = pytest.importorskip("tokenizers")

@@ -5,8 +5,9 @@ import pytest
 from model_files import read_all
 
 from wefe import load
+from wefe.models._types import Reading
 from wefe.models.formats import _word2vec
-from wefe.models.formats._source import PackedFile, Reading
+from wefe.models.formats._source import PackedFile
 from wefe.models.formats._word2vec import Word2VecBinarySource
 
 NAN = np.nan

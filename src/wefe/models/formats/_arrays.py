@@ -19,15 +19,9 @@ from wefe._checks import check_sequence, import_library
 from wefe._files import read_text
 from wefe.models._file_array import FileArray, OpenFile
 from wefe.models._tables import check_vectors
+from wefe.models._types import Reading, Vocabulary
 from wefe.models.formats._frames import open_dict
-from wefe.models.formats._source import (
-    Reading,
-    TableSource,
-    Vocabulary,
-    check_budget,
-    naming_errors,
-    table_source,
-)
+from wefe.models.formats._source import TableSource, check_budget, naming_errors, table_source
 
 # numpy refuses longer headers as well.
 _MAX_HEADER_BYTES = 1 << 14

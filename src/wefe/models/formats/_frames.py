@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from wefe._checks import import_library, progress_bar
-from wefe.models._types import CHUNK_ROWS, Block, FloatArray
+from wefe.models._types import CHUNK_ROWS, Block, FloatArray, Reading
 from wefe.models.formats._registry import HEAD_BYTES, is_number
 from wefe.models.formats._source import (
     MAX_WORD_BYTES,
     PackedFile,
-    Reading,
     TableSource,
     VectorSource,
     check_budget,

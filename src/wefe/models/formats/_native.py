@@ -28,9 +28,9 @@ import numpy.typing as npt
 from wefe._checks import logger
 from wefe._files import atomic_file
 from wefe.models._tables import RowVectors, chunks, number
-from wefe.models._types import CHUNK_ROWS, FloatArray
+from wefe.models._types import CHUNK_ROWS, FloatArray, Reading
 from wefe.models.formats._safetensors import Tensor, header_of, read_header
-from wefe.models.formats._source import Reading, TableSource, VectorSource, naming_errors
+from wefe.models.formats._source import TableSource, VectorSource, naming_errors
 from wefe.models.formats._write import Writing, cast_finite
 
 StoredDtype: TypeAlias = Literal["float32", "float16", "int8"]

@@ -13,11 +13,12 @@ import numpy as np
 
 from wefe._checks import found, import_library, nearest
 from wefe.models._tables import RowVectors, table_of
+from wefe.models._types import Reading
 from wefe.models.formats import _hub, _registry
 from wefe.models.formats._arrays import class_names, gensim_source, gensim_table
 from wefe.models.formats._frames import open_dict, open_frame
 from wefe.models.formats._registry import BY_NAME, function
-from wefe.models.formats._source import PackedFile, Reading, TableSource, VectorSource
+from wefe.models.formats._source import PackedFile, TableSource, VectorSource
 
 _UNNAMED = "Unnamed model"
 

@@ -11,27 +11,17 @@ import os
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias, get_args
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import (
-    check_bool,
-    check_choice,
-    check_given,
-    check_positive_int,
-    found,
-    import_library,
-    listed,
-    logger,
-)
+from wefe._checks import found, import_library, listed, logger
 from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, VectorTable, as_table, number, unchecked_table
-from wefe.models._types import Block, Lowercase, Subwords
+from wefe.models._types import Block, Reading
 from wefe.models.formats._registry import HEAD_BYTES
 
 # Bytes that are read and searched at once; large enough for speed, small beside a model.
@@ -230,34 +220,6 @@ def line_blocks(file: BinaryIO, label: str, n_bytes: int = READ_BYTES) -> Iterat
 
 # ---- Sources -----------------------------------------------------------------------------------
 
-#: The words of a matrix: themselves, or the file that has them.
-Vocabulary: TypeAlias = str | os.PathLike[str] | Sequence[str]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Options for reading; see `wefe.models.load`."""
-
-    limit: int | None = None
-    lowercase: Lowercase | None = None
-    keep: Callable[[str], bool] | None = None
-    min_count: int | None = None
-    subwords: Subwords | None = None
-    vocabulary: Vocabulary | None = None
-    on_error: Literal["raise", "skip"] = "raise"
-    trust_pickle: bool = False
-    token: str | bool | None = None
-    n_jobs: int | None = None
-    progress: bool = True
-
-    def __post_init__(self) -> None:
-        check_choice("on_error", self.on_error, ("raise", "skip"))
-        check_bool("trust_pickle", self.trust_pickle)
-        numbers = {"limit": self.limit, "min_count": self.min_count, "n_jobs": self.n_jobs}
-        check_given(check_positive_int, **numbers)
-        check_given(partial(check_choice, choices=get_args(Subwords)), subwords=self.subwords)
-        check_given(partial(check_choice, choices=get_args(Lowercase)), lowercase=self.lowercase)
-
 
 class VectorSource(ABC):
     """Vectors of a file or an object, ready to be read.
@@ -339,9 +301,3 @@ def table_source(words: Sequence[str], vectors: Any, label: str, name: str) -> T
     in_file = isinstance(vectors, FileArray)
     table = RowVectors(index, vectors) if in_file else unchecked_table(index, vectors)
     return TableSource(table, label, name)
-
-
-def available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import functools
+import os
 import re
 from abc import abstractmethod
 from collections import Counter, deque
@@ -16,17 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import progress_bar
-from wefe.models._types import Block
+from wefe.models._types import Block, Reading
 from wefe.models.formats._numbers import keep_freed_memory, parse_numbers
 from wefe.models.formats._registry import SAMPLE_LINES, numbers_at_end, parse_header
-from wefe.models.formats._source import (
-    PackedFile,
-    Reading,
-    VectorSource,
-    available_cores,
-    check_promise,
-    line_blocks,
-)
+from wefe.models.formats._source import PackedFile, VectorSource, check_promise, line_blocks
 
 # Bytes that one thread parses at once: large beside the overhead of a call, small beside the cache.
 _PARSE_BYTES = 1 << 19
@@ -84,7 +78,7 @@ class LineSource(VectorSource):
 
     def _parse_in_threads(self, parse: Callable[..., Parsed], n_bytes: int) -> Iterator[Parsed]:
         coming: deque[Future[Parsed]] = deque()
-        n_threads = self.reading.n_jobs or available_cores()
+        n_threads = self.reading.n_jobs or _available_cores()
         with (
             self._file.open() as file,
             progress_bar(self._file.size, self._file.path.name, "B", self.reading.progress) as bar,
@@ -203,6 +197,12 @@ class TextSource(LineSource):
                 f"expected a word and {self.dim} numbers, in UTF-8 and separated by single spaces; "
                 f"found {shown(line)}."
             ) from None
+
+
+def _available_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _sampled_dim(file: PackedFile) -> int:

@@ -18,9 +18,9 @@ from wefe._checks import import_library, logger
 from wefe._files import read_json
 from wefe.models._file_array import FileArray
 from wefe.models._tables import StoredVectors, chunks
-from wefe.models._types import CHUNK_ROWS, FloatArray, Subwords
+from wefe.models._types import CHUNK_ROWS, FloatArray, Reading, Subwords
 from wefe.models.formats._safetensors import bfloat16_to_float32, read_header
-from wefe.models.formats._source import Reading, TableSource
+from wefe.models.formats._source import TableSource
 
 if TYPE_CHECKING:
     from tokenizers import AddedToken, Tokenizer

@@ -15,14 +15,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 from wefe._checks import progress_bar
 from wefe.models._file_array import FileArray, OpenFile
 from wefe.models._tables import StoredVectors
-from wefe.models._types import Block, FloatArray
+from wefe.models._types import Block, FloatArray, Reading
 from wefe.models.formats._registry import parse_header
 from wefe.models.formats._source import (
     MAX_RECORD_BYTES,
     MAX_WORD_BYTES,
     READ_BYTES,
     PackedFile,
-    Reading,
     TableSource,
     VectorSource,
     check_promise,
