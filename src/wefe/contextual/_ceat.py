@@ -194,7 +194,7 @@ class CEAT(BaseMetric):
         bank = dict(zip(contexts, np.split(vectors, ends), strict=True))
         size = max(1, _CHUNK_NUMBERS // vectors.shape[1])
         chunks = [
-            _associations(bank, words, slice(start, start + size), self.n_samples, self._seed)
+            self._associations(bank, words, slice(start, start + size))
             for start in range(0, self.n_samples, size)
         ]
         s_x, s_y = map(np.concatenate, zip(*chunks, strict=True))
@@ -219,29 +219,24 @@ class CEAT(BaseMetric):
         values = {name: getattr(combined, name) for name in [*self.nan_values][1:]}
         return self._measured(combined.effect_size, details, **values)
 
+    def _associations(
+        self, bank: Mapping[str, Vectors], words: Sequence[Sequence[str]], chunk: slice
+    ) -> list[Vectors]:
+        """Return s(w, A, B) in some samples, for both target sets: (n_samples, n_words).
 
-def _associations(
-    bank: Mapping[str, Vectors],
-    words: Sequence[Sequence[str]],
-    chunk: slice,
-    n_samples: int,
-    seed: int,
-) -> list[Vectors]:
-    """Return s(w, A, B) in some samples, for both target sets: (n_samples, n_words).
+        A word has one context per sample. Its draws depend only on the seed.
+        """
 
-    A word has one context per sample. Its draws depend only on the seed.
-    """
+        def sampled(word: str) -> Vectors:
+            generator = generator_of_word(self._seed, word)
+            return bank[word][generator.integers(len(bank[word]), size=self.n_samples)[chunk]]
 
-    def sampled(word: str) -> Vectors:
-        drawn = generator_of_word(seed, word).integers(len(bank[word]), size=n_samples)
-        return bank[word][drawn[chunk]]
-
-    near, far = (sum(map(sampled, part)) / len(part) for part in words[2:])
-    axis = near - far
-    return [
-        np.column_stack([np.einsum("nd,nd->n", sampled(word), axis) for word in part])
-        for part in words[:2]
-    ]
+        near, far = (sum(map(sampled, part)) / len(part) for part in words[2:])
+        axis = near - far
+        return [
+            np.column_stack([np.einsum("nd,nd->n", sampled(word), axis) for word in part])
+            for part in words[:2]
+        ]
 
 
 def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, Vectors]:

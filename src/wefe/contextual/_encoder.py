@@ -128,13 +128,10 @@ class Encoder:
         self.max_length = self.max_length or limit
         self._tokenizer_json = self._tokenizer.to_str()
         self._tokenizer.enable_truncation(self.max_length, direction=self._truncation_side)
+        # Whether every text begins with a special token.
+        self.has_first_token = self._tokenizer.encode("a").special_tokens_mask[:1] == [1]
         self.dims = self._probe()
         self.n_layers = len(self.dims)
-
-    @cached_property
-    def has_first_token(self) -> bool:
-        """Whether every text begins with a special token."""
-        return bool(self._tokenizer.encode("a").special_tokens_mask[:1] == [1])
 
     @cached_property
     def pipeline_dim(self) -> int:
@@ -282,12 +279,8 @@ class Encoder:
         if inputs["input_ids"].max() >= n_known:
             raise ValueError(f"use the tokenizer that belongs to {self.label}: it knows {n_known}.")
         device = next(self.network.parameters()).device
-        return self.network(
-            **{name: each.to(device) for name, each in inputs.items()},
-            output_hidden_states=every,
-            return_dict=True,
-            **self._options,
-        )
+        inputs = {name: each.to(device) for name, each in inputs.items()}
+        return self.network(**inputs, output_hidden_states=every, return_dict=True, **self._options)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -7,7 +7,7 @@ import operator
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex, cast
+from typing import Any, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from wefe.words import Preprocessors, Words, check_preprocessors, each_word, var
 
 # What stands for the word in a template.
 SLOT = "{}"
+#: Checked templates; None for words in isolation.
+Gaps: TypeAlias = tuple[str, ...] | None
+
 _ENCODE_FIRST = (
     "so it has no vector. Encode it first with prepare(...) or snapshot(...), given the words or "
     "queries and the preprocessors."
@@ -73,12 +76,7 @@ class ContextualModel(WordEmbeddingModel):
     wv: EncodedVectors
 
     def __init__(
-        self,
-        source: CachedEncoder,
-        name: str,
-        layer: int,
-        asked_pooling: Pooling,
-        templates: tuple[str, ...] | None,
+        self, source: CachedEncoder, name: str, layer: int, asked_pooling: Pooling, templates: Gaps
     ) -> None:
         self._source, self._asked_pooling = source, asked_pooling
         encoder = source.encoder
@@ -253,7 +251,7 @@ class EncodedVectors(VectorTable):
     source: CachedEncoder
     layer: int
     pooling: Pooling
-    templates: tuple[str, ...] | None
+    templates: Gaps
     label: str
 
     def __post_init__(self) -> None:

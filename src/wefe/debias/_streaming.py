@@ -106,7 +106,7 @@ def debias_file(
             return MitigatedFile(Path(path), mitigated.name, len(model), n_changed)
         fates = method._choose(model, target, ignore, copy=True)
         table, name = _ChangedRows(method, model, fates), method._name_of_mitigated(model)
-        save_table(table, path, None, name=name, progress=progress)
+        save_table(table, path, None, name, progress=progress)
         log_left(table.n_left)
         method._log("%s: %d of %d vectors changed", name, table.n_changed, len(model))
         return MitigatedFile(Path(path), name, len(model), table.n_changed)

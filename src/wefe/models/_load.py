@@ -303,7 +303,6 @@ def _is_whole(reading: Reading) -> bool:
 def _blocks(source: VectorSource, words: frozenset[str] | None = None) -> Iterator[Block]:
     """Yield the words to keep, or those among `words`; repeated words stay."""
     reading = source.reading
-    chosen = [] if reading.keep is None else [reading.keep]
     frequent = None
     if reading.min_count is not None:
         if source.counts is None:
@@ -318,8 +317,8 @@ def _blocks(source: VectorSource, words: frozenset[str] | None = None) -> Iterat
         left -= len(names)
         if frequent is not None:
             names, vectors = _kept(itertools.islice(frequent, len(names)), names, vectors)
-        for keep in chosen:
-            names, vectors = _kept(map(keep, names), names, vectors)
+        if reading.keep is not None:
+            names, vectors = _kept(map(reading.keep, names), names, vectors)
         if reading.lowercase is not None:
             names = [name.lower() for name in names]
         if words is not None:

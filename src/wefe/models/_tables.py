@@ -154,7 +154,7 @@ class VectorTable(ABC):
         """
         from wefe.models.formats._write import save_table
 
-        save_table(self, path, "gensim")
+        save_table(self, path, "gensim", "", progress=True)
 
     def __getitem__(self, word: str) -> FloatArray:
         return self.rows([self.key_to_index[word]])[0]  # type: ignore[no-any-return]
@@ -246,11 +246,7 @@ class PartialIndex(dict[str, int]):
     """Rows of the words `requested` from the file `label`; looking up another is an error."""
 
     def __init__(
-        self,
-        index: Mapping[str, int],
-        requested: frozenset[str],
-        label: str,
-        hint: str = _OPEN_AGAIN,
+        self, index: dict[str, int], requested: frozenset[str], label: str, hint: str = _OPEN_AGAIN
     ) -> None:
         super().__init__(index)
         self.requested, self.label, self.hint = requested, label, hint

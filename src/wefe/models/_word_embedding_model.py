@@ -280,7 +280,7 @@ class WordEmbeddingModel:
                 "builds from subwords, may be lost",
                 *(path, self.name),
             )
-        save_table(self.table, path, format, name=self.name, progress=progress)
+        save_table(self.table, path, format, self.name, progress=progress)
 
     def copy(self, name: str | None = None) -> WordEmbeddingModel:
         """Return an independent copy.
@@ -295,12 +295,9 @@ class WordEmbeddingModel:
         WordEmbeddingModel
             A copy of vectors in memory. Both models share a file until one of them changes.
         """
-        return WordEmbeddingModel(
-            self.table.copied(),
-            self.name if name is None else name,
-            self.vocab_prefix,
-            use_subwords=self.use_subwords,
-        )
+        table = self.table.copied()
+        name = self.name if name is None else name
+        return WordEmbeddingModel(table, name, self.vocab_prefix, use_subwords=self.use_subwords)
 
     def most_similar(
         self, positive: str | Sequence[str], negative: str | Sequence[str] = (), topn: int = 10

@@ -267,12 +267,7 @@ class TableSource(VectorSource):
     table: VectorTable
 
     def __init__(
-        self,
-        table: Any,
-        label: str,
-        name: str,
-        counts: npt.NDArray[np.integer[Any]] | None = None,
-        subwords: bool = False,
+        self, table: Any, label: str, name: str, counts: Any = None, subwords: bool = False
     ) -> None:
         self.table = as_table(table)
         self.label, self.name, self.counts, self.use_subwords = label, name, counts, subwords

@@ -198,6 +198,7 @@ class TokenVectors(StoredVectors):
         if getattr(tokenizer.model, "dropout", None):
             tokenizer.model.dropout = None
         self._unknown = _unknown_id(tokenizer)
+        unknown = {self._unknown}
         self._space = "" if self.static or not marks_spaces(tokenizer) else " "
         self._unspaced = re.compile(r"(?!)") if self.static else UNSPACED
         self._lone_spaces = {vocabulary.get(mark) for mark in SPACES}
@@ -208,12 +209,10 @@ class TokenVectors(StoredVectors):
             if entry.special or _PLACEHOLDER.fullmatch(entry.content)
         }
         # What no other word is built from.
-        self._refused = (
-            placeholders - {self._unknown} if self.static else placeholders | {self._unknown}
-        )
+        self._refused = placeholders - unknown if self.static else placeholders | unknown
         # Which of several texts a number stands for changes from run to run.
         clear = {token for token, n in Counter(vocabulary.values()).items() if n == 1} | {*added}
-        words = self._whole_words(sorted(clear - placeholders - {self._unknown}), added)
+        words = self._whole_words(sorted(clear - placeholders - unknown), added)
         self.key_to_index = dict(zip(words, range(len(words)), strict=True))
         self._tokens = np.array(list(words.values()), dtype=np.intp)
 

@@ -68,14 +68,9 @@ class Writing:
 
 
 def save_table(
-    table: Any,
-    path: str | os.PathLike[str],
-    format: str | None = None,  # noqa: A002 - what it is
-    *,
-    name: str = "",
-    progress: bool = True,
+    table: Any, path: str | os.PathLike[str], wanted: str | None, name: str, *, progress: bool
 ) -> None:
-    chosen = format_of(path, format)
+    chosen = format_of(path, wanted)
     if table.requested is not None:
         logger.warning(
             "%s was opened for some words only, so %s contains these %d", name, path, len(table)
