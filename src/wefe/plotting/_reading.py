@@ -126,43 +126,10 @@ class Reading:
         """Read a table of `measure` or `run_queries`, or any other table of scores."""
         is_tidy = isinstance(results, pd.DataFrame) and {"query_name", "score"} <= {*results}
         matrix: Any = scores_matrix(results) if is_tidy else results  # type: ignore[arg-type]
-        table = check_table("results", matrix, "run_queries", "models", "queries")
-        if not is_tidy:
-            return cls._of_matrix(table, str(matrix.columns.name or ""))
-        scores: Any = results
-        cells = pd.MultiIndex.from_product(table.axes)
-        known = scores.set_index(["model_name", "query_name"]).reindex(cells)
-        if scores["no_bias_value"].nunique(dropna=False) > 1:
-            known["no_bias_value"] = math.nan
-        metric, query_set = scores[["metric", "query_set"]].iloc[0]
-        return cls._complete(known, str(metric), query_set)
-
-    @classmethod
-    def _of_matrix(cls, table: pd.DataFrame, metric: str) -> Reading:
-        names: list[Any] = [*table]
-        headings = {name: match for name in names if (match := HEADING.fullmatch(name))}
-        labels = {match["label"] for match in headings.values()}
-        metric = metric or (labels.pop() if len(labels) == 1 else "")
-        known = metric_of_label(metric)
-        n_common = int(table.drop(columns=[*headings]).notna().all().sum())
-        no_bias: Any = dict.fromkeys(names, known.no_bias_value if known else math.nan)
-        no_bias |= {name: best_of_heading(name, n_common) for name in headings}
-        stacked: Any = table.stack(future_stack=True)
-        scores = stacked.to_frame("score")
-        query = scores.index.get_level_values(1)
-        scores["no_bias_value"] = query.map(no_bias).astype(np.float64)
-        reason = "there is no query that every model could answer"
-        scores["nan_reason"] = pd.Series(reason, scores.index).where(query.isin([*headings]))
-        # A single aggregate sums up the other columns.
-        is_single = [*headings] == names[-1:]
-        parts = headings.popitem()[1].groupdict() if is_single else {"set": "", "way": ""}
-        return cls._complete(scores, metric, parts["set"], parts["way"])
-
-    @classmethod
-    def _complete(
-        cls, known: pd.DataFrame, metric: str, query_set: str = "", way: str = ""
-    ) -> Reading:
-        models, queries = (list(known.index.unique(level)) for level in range(2))
+        matrix = check_table("results", matrix, "run_queries", "models", "queries")
+        models, queries = map(list, matrix.axes)
+        read = _of_scores if is_tidy else _of_matrix
+        known, metric, query_set, way = read(results, matrix)
         table = known.rename_axis(["model", "query"]).reindex(columns=FACTS).reset_index()
         table["nan_reason"] = table["nan_reason"].astype(object)
         table["no_bias_value"] = table["no_bias_value"].where(np.isfinite(table["no_bias_value"]))
@@ -204,6 +171,36 @@ class Reading:
             "bars end within their line: chance explains them.": has_null,
             f"{scores} {OPPOSITE}, which the test misses.": n_opposite,
         }
+
+
+def _of_scores(scores: Any, matrix: pd.DataFrame) -> tuple[pd.DataFrame, str, str, str]:
+    known = scores.set_index(["model_name", "query_name"])
+    known = known.reindex(pd.MultiIndex.from_product(matrix.axes))
+    if scores["no_bias_value"].nunique(dropna=False) > 1:
+        known["no_bias_value"] = math.nan
+    metric, query_set = scores[["metric", "query_set"]].iloc[0]
+    return known, str(metric), query_set, ""
+
+
+def _of_matrix(given: Any, matrix: pd.DataFrame) -> tuple[pd.DataFrame, str, str, str]:
+    names: list[Any] = [*matrix]
+    headings = {name: match for name in names if (match := HEADING.fullmatch(name))}
+    labels = {match["label"] for match in headings.values()}
+    metric = str(given.columns.name or (labels.pop() if len(labels) == 1 else ""))
+    known = metric_of_label(metric)
+    n_common = int(matrix.drop(columns=[*headings]).notna().all().sum())
+    no_bias: Any = dict.fromkeys(names, known.no_bias_value if known else math.nan)
+    no_bias |= {name: best_of_heading(name, n_common) for name in headings}
+    stacked: Any = matrix.stack(future_stack=True)
+    scores = stacked.to_frame("score")
+    query = scores.index.get_level_values(1)
+    scores["no_bias_value"] = query.map(no_bias).astype(np.float64)
+    reason = "there is no query that every model could answer"
+    scores["nan_reason"] = pd.Series(reason, scores.index).where(query.isin([*headings]))
+    # A single aggregate sums up the other columns.
+    is_single = [*headings] == names[-1:]
+    parts = headings.popitem()[1].groupdict() if is_single else {"set": "", "way": ""}
+    return scores, metric, parts["set"], parts["way"]
 
 
 def score_hovers(scores: pd.DataFrame, label: str) -> list[str]:
