@@ -89,31 +89,28 @@ class Spread(NamedTuple):
     uniform: float
     nan_reason: str
 
-    @classmethod
-    def of(cls, result: Mapping[str, Any]) -> Spread:
-        if not isinstance(result, Mapping) or _SPREAD not in result:
-            raise TypeError(f"results must be of RNSB, with {_SPREAD!r}; got {found(result)}.")
-        shares = pd.Series(result[_SPREAD], dtype=np.float64).dropna()
-        probability = pd.Series(result.get("negative_sentiment_probabilities"), dtype=float)
-        words = pd.DataFrame({"share": shares, "probability": probability}).reindex(shares.index)
-        # A word in two target sets counts twice, though the dictionary names it once.
-        n_words = len(getattr(result, "details", {}).get("words", shares))
-        return cls(
-            float(result.get("rnsb", result.get("result", np.nan))),
-            words,
-            1 / n_words if n_words else np.nan,
-            getattr(result, "nan_reason", None) or "the score is NaN",
-        )
+
+def _spread(result: Mapping[str, Any]) -> Spread:
+    if not isinstance(result, Mapping) or _SPREAD not in result:
+        raise TypeError(f"results must be of RNSB, with {_SPREAD!r}; got {found(result)}.")
+    shares = pd.Series(result[_SPREAD], dtype=np.float64).dropna()
+    probability = pd.Series(result.get("negative_sentiment_probabilities"), dtype=float)
+    words = pd.DataFrame({"share": shares, "probability": probability}).reindex(shares.index)
+    # A word in two target sets counts twice, though the dictionary names it once.
+    n_words = len(getattr(result, "details", {}).get("words", shares))
+    score = float(result.get("rnsb", result.get("result", np.nan)))
+    why = getattr(result, "nan_reason", None) or "the score is NaN"
+    return Spread(score, words, 1 / n_words if n_words else np.nan, why)
 
 
 def read_spreads(results: Any) -> dict[str, Spread]:
     """Return the distributions of RNSB results by model name; raise an error for other input."""
     if not isinstance(results, Mapping) or _SPREAD in results:
         results = {getattr(results, "model_name", ""): results}
-    return {str(name): Spread.of(result) for name, result in results.items()}
+    return {str(name): _spread(result) for name, result in results.items()}
 
 
 def joint_shares(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return the products of the shares of every two target words (figure 4 of the paper)."""
-    shares = Spread.of(result).words["share"]
+    shares = _spread(result).words["share"]
     return pd.DataFrame(np.outer(shares, shares), shares.index, shares.index)
