@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._visible import count
-from wefe.audit._query import p_and_auc
+from wefe.audit._query import QueryAudit, p_and_auc
 from wefe.plotting._reading import as_list
-from wefe.plotting._style import (
-    apply_layout,
-    colour_of,
-    grid,
-    hover,
-    hover_texts,
-    wrap,
-    write,
-)
-
-if TYPE_CHECKING:
-    from wefe.audit import QueryAudit
+from wefe.plotting._style import apply_layout, colour_of, grid, hover, hover_texts, wrap, write
 
 _SET_PX = 90
 # Height of a distribution, as a share of the distance between two sets.

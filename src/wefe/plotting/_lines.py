@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,7 @@ import plotly.graph_objects as go
 from wefe._visible import count
 from wefe.plotting._reading import as_list, check_frame, parts_of
 from wefe.plotting._style import add_band, add_marks, apply_layout, colour_of, grid, wrap
-
-if TYPE_CHECKING:
-    from wefe.silhouette import Silhouette
+from wefe.silhouette import Silhouette, accuracy_score
 
 _PANEL_PX = 300
 _TEXTS = ["model_name", "query_name", "metric", "nan_reason"]
@@ -127,8 +125,6 @@ def plot_silhouettes(
     >>> [trace.name for trace in plot_silhouettes(silhouettes).data]
     ['5 runs', 'bounds', 'mean']
     """
-    from wefe.silhouette import accuracy_score
-
     given: list[Silhouette] = as_list(silhouettes)
     models = list(dict.fromkeys(each.model_name for each in given))
     heads = [f"{each.metric}, {each.query_name}, {_LISTS[each.vary]} vary" for each in given]
