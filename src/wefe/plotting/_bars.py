@@ -15,7 +15,6 @@ from wefe.plotting._reading import Reading, as_list, check_table, parts_of, scor
 from wefe.plotting._style import (
     add_marks,
     apply_layout,
-    at,
     bar_style,
     colour_of,
     grid,
@@ -26,7 +25,6 @@ from wefe.plotting._style import (
     rows_px,
     shorten,
     shortened,
-    stacked,
     tint,
     wrap,
     write,
@@ -73,8 +71,8 @@ def plot_queries_results(
     table["hover"] = score_hovers(known, reading.metric or "score")
     table["row"], table["series"] = table[by].map(rows.index), table[series_by].map(names)
     labels = [wrap(names[row]) for row in rows]
-    figure = stacked([rows_px(labels, table["series"].nunique())], 0)
-    draw_bars(figure, table, at(1))
+    figure, (place,) = grid([""], rows_px(labels, table["series"].nunique()), 0)
+    draw_bars(figure, table, place)
     for value in table["no_bias_value"].dropna().unique():
         figure.add_vline(value, line_width=1.5, annotation_text=f"no bias: {value:g}")
     figure.update_xaxes(title_text=wrap(reading.axis_title(), 60))
@@ -100,10 +98,7 @@ def draw_bars(figure: go.Figure, table: pd.DataFrame, place: dict[str, Any]) -> 
         for is_chance, part in own.groupby("is_chance"):
             score = part["score"]
             # Both ends of the interval are relative to the end of the bar, the score.
-            null = {
-                "array": part["null_upper"] - score,
-                "arrayminus": score - part["null_lower"],
-            }
+            null = {"array": part["null_upper"] - score, "arrayminus": score - part["null_lower"]}
             # Bars without length are lines.
             marker = bar_style(position) | {"line": {"color": colour_of(position), "width": 2}}
             if is_chance:

@@ -14,7 +14,6 @@ from wefe.plotting._style import (
     PALETTE,
     add_marks,
     apply_layout,
-    at,
     colour_of,
     height_px,
     hover_texts,
@@ -74,7 +73,7 @@ def plot_comparison(table: pd.DataFrame) -> go.Figure:
     heights = [rows_px(of_panel, len(models)) for of_panel in labels]
     figure = stacked(heights, 84, 20 + height_px(titles[:1]), subplot_titles=titles)
     for number, panel in enumerate(panels):
-        place = at(number + 1)
+        place: dict[str, Any] = {"row": number + 1, "col": 1}
         panel = panel.assign(row=panel["name"].map(rows[number].index))
         panel["y"] = panel["row"] + offset(panel["model"].map(models.index), len(models))
         for model, own in parts_of(panel, "model"):

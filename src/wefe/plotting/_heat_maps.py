@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,18 +98,17 @@ def _heat_map(
     # About 600 pixels suffice.
     cell_px = min(60, max(16, 600 // max(table.shape)))
     down = list(map(wrap, shorten(list(table.index))[0]))
-    table = table.set_axis(short, axis=1)
-    figure, below_px = draw_cells(table, down, what, (cell_px, cell_px), *look)
+    table = table.set_axis(short, axis=1).set_axis(down)
+    figure, below_px = draw_cells(table, what, (cell_px, cell_px), *look)
     missing = [{"x": j, "y": i, "text": "n/a"} for i, j in np.argwhere(table.isna())]
     write(figure, missing, xanchor="center")
     width = max(480, width_px(down) + cell_px * len(short) + 170)
     notes |= {"n/a: no value (NaN).": bool(missing), aggregation: aggregation}
-    return apply_layout(figure, title, notes, below_px, width)
+    return apply_layout(figure, title, notes, below_px).update_layout(width=width)
 
 
 def draw_cells(
     table: pd.DataFrame,
-    down: Sequence[str],
     what: str,
     cell_px: tuple[float, int],
     limits: tuple[float, float] = (-1, 1),
@@ -118,7 +116,7 @@ def draw_cells(
 ) -> tuple[go.Figure, int]:
     """Draw cells of this width and height; return the figure, and the pixels of names below.
 
-    `down` names the rows; names of columns that are wider than a column are turned.
+    Names of columns that are wider than a column are turned.
     """
     narrow, wide = ([wrap(name, most) for name in table.columns] for most in (24, 60))
     across = narrow if height_px(narrow) < cell_px[0] else wide
@@ -126,7 +124,7 @@ def draw_cells(
     # On a narrow screen, plotly turns what would overlap.
     if width_px(across) > cell_px[0]:
         angle, below_px = -90, width_px(across)
-    figure = stacked([cell_px[1] * len(down)], 0)
+    figure = stacked([cell_px[1] * len(table)], 0)
     has_numbers = number_format and max(table.shape) <= _MOST_NUMBERS
     colorbar = {"title": {"text": what, "side": "right"}, "thickness": 14}
     figure.add_heatmap(
@@ -141,7 +139,7 @@ def draw_cells(
         ygap=1,
         hovertemplate=f"%{{y}}<br>%{{x}}<br>{what}: %{{z:.4g}}<extra></extra>",
     )
-    name_rows(figure, down)
+    name_rows(figure, list(table.index))
     axis = {"tickvals": [*range(len(across))], "ticktext": across, "tickangle": angle}
     figure.update_xaxes(**axis, showgrid=False)
     return figure, 30 + below_px

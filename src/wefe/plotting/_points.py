@@ -70,11 +70,11 @@ def plot_neighborhood(page: WordPage) -> go.Figure:
     for name, colour in colours.items():
         part = table[table["leans_to"] == name]
         marker = {"color": colour, "size": 11, "line": {"width": part["ring"].tolist()}}
-        add_points(figure, part, name, template, marker)
+        add_points(figure, part, name, template, marker=marker)
     centre = table[:1].assign(text="<b>" + table["text"] + "</b>")
     # The star stands out from a crowd of points.
     star = {"symbol": "star", "color": colours[page.leans_to], "size": 22, "opacity": 1.0}
-    add_points(figure, centre, "centre", template, star, showlegend=False)
+    add_points(figure, centre, "centre", template, marker=star, showlegend=False)
     figure.update_layout(height=520, showlegend=True, legend_title_text="Leans to")
     # Both axes have one scale, and no numbers, because these mean nothing.
     figure.update_xaxes(showticklabels=False)
@@ -120,7 +120,7 @@ def plot_clusters(frame: pd.DataFrame) -> go.Figure:
         marker = {"color": colour, "symbol": symbol, "size": 8, "line": outline}
         name = groups[number] + ", in a cluster of others" * is_other
         template = "<b>{word}</b><br>{group}; its cluster is that of<br>{cluster}"
-        add_points(figure, part, name, template, marker)
+        add_points(figure, part, name, template, marker=marker)
     figure.update_xaxes(showticklabels=False, showgrid=False)
     figure.update_yaxes(showticklabels=False, showgrid=False, ticks="")
     figure.update_layout(height=480, showlegend=True)
@@ -174,8 +174,7 @@ def plot_statistic(correlation: StatisticCorrelation) -> go.Figure:
     order = away.sort_values(ascending=False, kind="stable").index
     table["text"] = spaced(table, order[:_MOST_FAR])
     template = "<b>{word}</b><br>{x name}: {x:.4g}<br>{y name}: {y:.3f}"
-    marker = {"color": PALETTE[0], "size": 8}
-    add_points(figure, table, "words", template, marker)
+    add_points(figure, table, "words", template, marker={"color": PALETTE[0], "size": 8})
     figure.update_xaxes(title_text=wrap(statistic_name, 70))
     figure.update_yaxes(title_text=wrap(bias_name, 44), zeroline=True)
     figure.update_layout(height=420, showlegend=False)
@@ -229,8 +228,8 @@ def plot_impact_ratios(audit: RankingAudit) -> go.Figure:
         above = (part["impact_ratio_upper"] - part["x"]).tolist()
         below = (part["x"] - part["impact_ratio_lower"]).tolist()
         interval = {"array": above, "arrayminus": below, "color": colour}
-        marker = {"color": colour, "size": 10}
-        add_points(figure, part, str(attribute), template, marker, error_x=interval)
+        look = {"marker": {"color": colour, "size": 10}, "error_x": interval}
+        add_points(figure, part, str(attribute), template, **look)
     text = {"text": "four-fifths rule of thumb", "yshift": 4}
     figure.add_vline(0.8, line_dash="dash", annotation=text, annotation_position="top")
     figure.update_xaxes(title_text="Impact ratio (1: the most selected group)", rangemode="tozero")

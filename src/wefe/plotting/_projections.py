@@ -128,8 +128,9 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
     points["y"] += _row_names(points).map(rows.index)
     template = "<b>{word}</b><br>{set}, {model}<br>{x:.3f}"
     for name, own in parts_of(points, "group"):
-        marker, side = {"color": [*own["colour"]], "size": 6}, [*own["side"]]
-        add_points(figure, own, "", template, marker, textposition=side, **places[name])
+        marker = {"color": [*own["colour"]], "size": 6}
+        look = {"marker": marker, "textposition": [*own["side"]], **places[name]}
+        add_points(figure, own, "", template, **look)
     # Room for the words at both ends.
     limit = 1.6 * x.abs().max() or 0.1
     figure.update_xaxes(range=[-limit, limit])

@@ -8,7 +8,6 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -203,10 +202,7 @@ def write(
         look[f"{name}ref"] = f"{ref} domain" if name in domain else ref
     look = {"xanchor": "left", "showarrow": False} | look
     # update_layout would compare each with what is there, sixty times as slow.
-    figure.layout.annotations = [
-        *figure.layout.annotations,
-        *(look | dict(note) for note in notes),
-    ]
+    figure.layout.annotations = [*figure.layout.annotations, *(look | dict(note) for note in notes)]
 
 
 def add_marks(
@@ -219,15 +215,10 @@ def add_marks(
 
 
 def add_points(
-    figure: go.Figure,
-    table: pd.DataFrame,
-    name: str,
-    template: str,
-    marker: Mapping[str, Any],
-    **options: Any,
+    figure: go.Figure, table: pd.DataFrame, name: str, template: str, **options: Any
 ) -> None:
     """Add points, labelled by the column text if there is one."""
-    look = {"mode": "markers", "marker": marker, "cliponaxis": False}
+    look: dict[str, Any] = {"mode": "markers", "cliponaxis": False}
     if "text" in table:
         look |= {"mode": "markers+text", "text": table["text"].tolist(), "textfont": {"size": 11}}
         look["textposition"] = "top center"
@@ -243,11 +234,7 @@ def add_band(
 
 
 def apply_layout(
-    figure: go.Figure,
-    title: str,
-    notes: Mapping[str, object],
-    below_px: int = 60,
-    width: int | None = None,
+    figure: go.Figure, title: str, notes: Mapping[str, object], below_px: int = 60
 ) -> go.Figure:
     """Add template, title, the notes that apply, and their size; return the figure.
 
@@ -268,7 +255,6 @@ def apply_layout(
         title_pad_t=16 if n_lines(text) == 1 else 28,
         margin={"l": 24, "r": 24, "t": top_px, "b": below_px},
         height=top_px + max(plot_px, _legend_px(figure)) + below_px,
-        width=width,
     )
 
 
@@ -306,10 +292,6 @@ def as_dark(figure: go.Figure) -> go.Figure:
     return go.Figure(figure).update_layout(template=DARK)
 
 
-def at(row: int, col: int = 1) -> dict[str, Any]:
-    return {"row": row, "col": col}
-
-
 def name_rows(figure: go.Figure, labels: Sequence[str], **place: Any) -> None:
     """Name the rows at 0, 1, 2 and so on from the top."""
     figure.update_yaxes(
@@ -333,11 +315,7 @@ def offset(position: Any, n_bars: int) -> Any:
 
 
 def grid(
-    names: Sequence[str],
-    panel_px: int,
-    below_px: int,
-    abreast: int = 3,
-    **options: Any,
+    names: Sequence[str], panel_px: int, below_px: int, abreast: int = 3, **options: Any
 ) -> tuple[go.Figure, list[dict[str, Any]]]:
     """Return a figure with a panel per name, no narrower than its title, and their places."""
     # Four panels look better two by two.
@@ -354,7 +332,7 @@ def grid(
         horizontal_spacing=0.1 / n_columns,
         **{"shared_yaxes": True, **options},
     )
-    places = [at(*place) for place in product(range(1, n_rows + 1), range(1, n_columns + 1))]
+    places = [{"row": row + 1, "col": col + 1} for row, col in np.ndindex(n_rows, n_columns)]
     return figure, places[: len(names)]
 
 

@@ -108,7 +108,7 @@ def _map(found: EmbeddedQuery, model: str) -> go.Figure:
     figure = go.Figure()
     for kind, (colour, size) in _LOOKS.items():
         own, marker = points[points["kind"] == kind], {"color": colour, "size": size}
-        add_points(figure, own, f"{kind} words", "{word}", marker)
+        add_points(figure, own, f"{kind} words", "{word}", marker=marker)
     figure.update_layout(height=480)
     return apply_layout(figure, f"Sentiment words and national origins, {model}", {"PCA.": True})
 

@@ -27,15 +27,7 @@ from wefe.plotting._heat_maps import draw_cells
 from wefe.plotting._negative_sentiment import joint_shares
 from wefe.plotting._projections import draw_boxes
 from wefe.plotting._reading import FACTS, score_hovers
-from wefe.plotting._style import (
-    PALETTE,
-    add_marks,
-    apply_layout,
-    escape,
-    grid,
-    height_px,
-    wrap,
-)
+from wefe.plotting._style import PALETTE, add_marks, apply_layout, escape, grid, height_px, wrap
 from wefe.report._scores import SIGNIFICANT, rankings
 from wefe.report._summarize import MOST_MODELS, sentiment_by_query
 from wefe.report._text import macros, number
@@ -221,9 +213,9 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     # The longest name determines the height of a row.
     cell_px = _ACROSS_PX / len(models), max(_CELL_PX, height_px(names) + 6)
     largest = metric["farthest"][0]["distance"] or 1
-    table = pd.DataFrame(cells_of(far), columns=models)
+    table = pd.DataFrame(cells_of(far), names, models)
     # The heading above the figure names the metric.
-    figure, below_px = draw_cells(table, names, "from no bias", cell_px, (-largest, largest), "")
+    figure, below_px = draw_cells(table, "from no bias", cell_px, (-largest, largest), "")
     if len(models) <= _MOST_WITH_NUMBERS:
         is_small = (cells["p_value"] < SIGNIFICANT) | cells["opposite"]
         texts = cells["score"].map(number).where(cells["score"].notna(), "")
