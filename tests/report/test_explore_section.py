@@ -117,13 +117,13 @@ def test_figures_have_the_quantiles(two):
     gender = drawn["explored-0"]
     table = two.explore()["distribution"]
     spread = table[(table["criterion"] == "gender") & (table["set"] == "vocabulary")]
-    (own,) = gender.data["data"]
+    (own,) = gender["data"]["data"]
     for key, column in (("q1", "25 %"), ("median", "50 %"), ("upperfence", "95 %")):
         assert [own[key][own["y"].index(row)] for row in range(2)] == spread[column].tolist()
-    assert "right of 0 is towards female, left towards male" in gender.caption
-    assert "female stereotypes in demo: 0.156" in gender.alt
+    assert "right of 0 is towards female, left towards male" in gender["caption"]
+    assert "female stereotypes in demo: 0.156" in gender["alt"]
     # Of three groups, a panel for each.
-    titles = [note["text"] for note in drawn["explored-1"].data["layout"]["annotations"]]
+    titles = [note["text"] for note in drawn["explored-1"]["data"]["layout"]["annotations"]]
     assert titles == ["towards jew", "towards christian", "towards muslim"]
 
 

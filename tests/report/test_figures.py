@@ -15,8 +15,8 @@ def drawn(results):
 def test_the_heat_map_names_the_score_that_is_farthest_from_no_bias():
     results = results_of({"ECT": {"G": {"q": {"a": 0.9, "b": 0.2}, "r": {"a": 0.5, "b": 0.4}}}})
     figure = drawn(results)["scores-0"]
-    assert figure.alt.endswith("farthest from 1 is that of b for q: 0.800 away.")
-    (trace,) = figure.data["data"]
+    assert figure["alt"].endswith("farthest from 1 is that of b for q: 0.800 away.")
+    (trace,) = figure["data"]["data"]
     # The name of the query set stands above its queries.
     expected = [[None, None], pytest.approx([-0.1, -0.8]), pytest.approx([-0.5, -0.6])]
     assert trace["z"] == expected
@@ -34,8 +34,8 @@ def test_what_is_strong_in_the_opposite_direction_is_named_in_its_cell():
     results = results_of({"WEAT": {"G": {"q": {"a": opposite, "b": 0.2}}}})
     assert "p = 0.997, strong in the opposite direction</small>" in to_html(results)
     figure = drawn(results)["scores-0"]
-    assert "marks p < 0.05, or strong in the opposite direction (one-sided)." in figure.caption
-    assert figure.data["data"][0]["text"][1] == ["-0.900*", "0.200"]
+    assert "marks p < 0.05, or strong in the opposite direction (one-sided)." in figure["caption"]
+    assert figure["data"]["data"][0]["text"][1] == ["-0.900*", "0.200"]
 
 
 def test_ranks_stand_with_scores_and_accumulate_with_external_columns():
@@ -44,8 +44,8 @@ def test_ranks_stand_with_scores_and_accumulate_with_external_columns():
     results = results_of(scores, {"external": external})
     assert '2 <span class="score">(0.250)</span></td>' in to_html(results)
     figure = drawn(results)["ranking-0"]
-    assert [trace["name"] for trace in figure.data["data"]] == ["WEAT", "WEB"]
-    assert "These columns are ranked in their own order: WEB." in figure.caption
+    assert [trace["name"] for trace in figure["data"]["data"]] == ["WEAT", "WEB"]
+    assert "These columns are ranked in their own order: WEB." in figure["caption"]
 
 
 def test_negative_sentiment_is_drawn_and_in_a_table():
@@ -75,11 +75,11 @@ def test_above_forty_models_the_report_changes_form():
     parts = [part for claim in verdict for part in claim["parts"] if part["kind"] == "model"]
     assert set(summary["shown"]) == {part["text"] for part in parts}
     found = figures(sixty, summary)
-    histograms = [t for t in found["ranking-0"].data["data"] if t["type"] == "histogram"]
+    histograms = [t for t in found["ranking-0"]["data"]["data"] if t["type"] == "histogram"]
     assert sum(len(each["x"]) for each in histograms) == sum(
         score is not None for row in summary["rankings"][0]["rows"] for score in row["scores"]
     )
-    heat_maps = [figure.data for name, figure in found.items() if name.startswith("scores-")]
+    heat_maps = [figure["data"] for name, figure in found.items() if name.startswith("scores-")]
     assert len(histograms) == len(heat_maps) == 5
     for data in heat_maps:
         assert all("texttemplate" not in trace for trace in data["data"])

@@ -123,10 +123,10 @@ class Replication:
         from wefe.report._summarize import summarize
 
         summary = summarize(self.results)
-        own = [
+        own = dict(
             drawn(f"paper-{at}", figure, {"title": title})
             for at, (title, figure) in enumerate(self.figures.items())
-        ]
+        )
         compared = self.comparison.drop(columns="tolerance")
         shown = {
             **self.paper,
@@ -134,9 +134,9 @@ class Replication:
             "verdicts": self.verdicts(),
             "tables": [_table(title, own.reset_index()) for title, own in self.tables.items()],
             "compared": _table("Printed values and those measured here", compared),
-            "figures": [each.id for each in own],
+            "figures": list(own),
         }
-        drawings = figures(self.results, summary) | {each.id: each for each in own}
+        drawings = figures(self.results, summary) | own
         page = summary | {"figures": drawings, "paper": visible_data(shown, "\n")}
         return html_page("replication.html.jinja", **page)
 

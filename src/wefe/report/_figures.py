@@ -8,7 +8,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -43,17 +43,12 @@ _MOST_QUERIES = 8
 LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
 
 
-class Figure(NamedTuple):
-    """A figure as `data` and layout for plotly.js, with caption and alternative text."""
-
-    id: str
-    caption: str
-    alt: str
-    data: Mapping[str, Any]
+# Its place in the summary, and its 'data' for plotly.js, 'caption' and 'alt' text.
+Figure: TypeAlias = tuple[str, dict[str, Any]]
 
 
 def drawn(place: str, figure: go.Figure, facts: Mapping[str, Any], kind: str = "") -> Figure:
-    """Return a figure as plain data, with its title as the caption."""
+    """Return a figure as plain data, without its title."""
     data = json.loads(figure.to_json())
     layout = data["layout"]
     # The page has the template once, in light and in dark.
@@ -65,18 +60,18 @@ def drawn(place: str, figure: go.Figure, facts: Mapping[str, Any], kind: str = "
     layout["margin"]["t"] = max(24, top - taken + 12)
     layout["height"] -= top - layout["margin"]["t"]
     said, kind = macros("captions.jinja"), kind or place.partition("-")[0]
-    caption, alt = (getattr(said, name)(facts).strip() for name in (kind, f"{kind}_alt"))
-    return Figure(place, visible(caption), visible(alt), visible_data(data, "\n\t"))
+    caption, alt = (visible(getattr(said, of)(facts).strip()) for of in (kind, f"{kind}_alt"))
+    return place, {"caption": caption, "alt": alt, "data": visible_data(data, "\n\t")}
 
 
-def figures(results: StudyResults, summary: Mapping[str, Any]) -> dict[str, Figure]:
+def figures(results: StudyResults, summary: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the figures of a study by their place in the summary.
 
     Places are 'ranking-0' and so on in the order of its tables; 'scores-0' and 'silhouettes-0' per
     metric; 'correlations-0'; 'sentiment-0' and 'matrix-0' per query of RNSB; 'impact-0' per ranking
     audit; 'explored-0' per criterion that has a page.
     """
-    made = [
+    made = (
         *(_distributions(summary) if summary["is_large"] else _rankings(results, summary)),
         *_heat_maps(summary),
         *_correlations(summary),
@@ -84,8 +79,8 @@ def figures(results: StudyResults, summary: Mapping[str, Any]) -> dict[str, Figu
         *_silhouettes(results, summary),
         *_impact_ratios(results, summary),
         *_spreads(summary),
-    ]
-    return {figure.id: figure for figure in made}
+    )
+    return dict(made)
 
 
 def write_figures(
@@ -135,10 +130,9 @@ def write_figures(
 def _biases(results: StudyResults) -> dict[str, dict[str, Any]]:
     biases: dict[str, dict[str, Any]] = defaultdict(dict)
     for task, audit in results._values("words", "audit"):
-        parts = (pd.Series(part, dtype=float).tolist() for part in audit["positions"])
         names = (use["name"] for use in audit["targets"])
         of_query = biases[f"{task.place['query_set']} {task.place['query']}"]
-        of_query[task.model] = dict(zip(names, parts, strict=True))
+        of_query[task.model] = dict(zip(names, audit["positions"], strict=True))
     return biases
 
 

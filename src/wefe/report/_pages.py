@@ -38,7 +38,7 @@ def page_html(
     return html_page(
         "page.html.jinja",
         **visible_data(plain(content), "\n\t"),
-        figures={each.id: each for each in (*_of_models(models), *_of_words(words))},
+        figures=dict((*_of_models(models), *_of_words(words))),
     )
 
 
