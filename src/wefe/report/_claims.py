@@ -18,6 +18,7 @@ from wefe.report._text import in_parts, macros
 from wefe.study._plan import OVERALL
 
 Summary: TypeAlias = Mapping[str, Any]
+Claim: TypeAlias = dict[str, Any]
 Place: TypeAlias = Literal["verdict", "summary", "rankings", "scores", "mitigation", "gaps"]
 
 # Rankings with a lower correlation disagree.
@@ -38,26 +39,15 @@ class Evidence(NamedTuple):
     p_value: float | None = None
 
 
-class Claim(NamedTuple):
-    """A statement of the report; `kind` is its macro, `facts` are the arguments."""
+def _claim(kind: str, place: Place, evidence: Evidence, facts: Mapping[str, Any]) -> Claim:
+    """Return a claim as a sentence, its parts (names and words) and its evidence.
 
-    kind: str
-    place: Place
-    evidence: Evidence
-    facts: Mapping[str, Any]
-
-
-def said(claim: Claim) -> dict[str, Any]:
-    """Return a claim as a sentence, its parts (names and words) and its evidence."""
-    macro = getattr(macros("claims.jinja"), claim.kind)
-    parts = in_parts(macro({**claim.facts, "evidence": claim.evidence}))
-    return {
-        "kind": claim.kind,
-        "place": claim.place,
-        "text": "".join(part["text"] for part in parts),
-        "parts": parts,
-        "evidence": plain(claim.evidence._asdict()),
-    }
+    `kind` is the name of its macro, and `facts` are the arguments.
+    """
+    parts = in_parts(getattr(macros("claims.jinja"), kind)({**facts, "evidence": evidence}))
+    text = "".join(part["text"] for part in parts)
+    given = plain(evidence._asdict())
+    return {"kind": kind, "place": place, "text": text, "parts": parts, "evidence": given}
 
 
 def claims(summary: Summary, scores: pd.DataFrame) -> list[Claim]:
@@ -108,7 +98,7 @@ def _verdict(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     known = scores[scores["score"].notna()]
     names = _names(known["model_name"])
     if len(names) == 1:
-        yield Claim("one_model", "verdict", Evidence(names, _n_rows(known)), {})
+        yield _claim("one_model", "verdict", Evidence(names, _n_rows(known)), {})
     for ranking in summary["rankings"][:1]:
         ranks, n_queries = _ranks(ranking), _n_queries(scores, ranking["name"])
         yield from _leader(summary, ranks, n_queries)
@@ -124,7 +114,7 @@ def _lowest_sum(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
             "n_metrics": len(ranks.columns),
             "next": list(sums[sums > sums.iloc[0]][:1].items()),
         }
-        yield Claim("lowest_sum", "verdict", Evidence(tuple(sums.index), n_queries), facts)
+        yield _claim("lowest_sum", "verdict", Evidence(tuple(sums.index), n_queries), facts)
 
 
 def _leader(summary: Summary, ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
@@ -143,7 +133,7 @@ def _leader(summary: Summary, ranks: pd.DataFrame, n_queries: int) -> Iterator[C
     p_value = max(itertools.chain(*(each["significant"] for each in clear)), default=None)
     evidence = Evidence(tuple(ranks.index), n_queries, p_value=p_value)
     if best:
-        yield Claim("leader" if clear else "no_leader", "verdict", evidence, facts)
+        yield _claim("leader" if clear else "no_leader", "verdict", evidence, facts)
 
 
 def _standings(
@@ -168,7 +158,7 @@ def _rankings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         if groups:
             evidence = Evidence(tuple(ranks.index), _n_queries(scores, ranking["name"]))
             facts = {"where": ranking["name"], "groups": groups[:_MOST]}
-            yield Claim("first_on", "rankings", evidence, facts)
+            yield _claim("first_on", "rankings", evidence, facts)
 
 
 # Certainty
@@ -185,7 +175,7 @@ def _tests(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     if len(pairs):
         models = (tested if len(tested) else pairs)[["first", "second"]].to_numpy().ravel()
         evidence = Evidence(_names(models), _n_queries(scores), p_value=max(clear, default=None))
-        yield Claim("tested", "summary", evidence, facts | {"least": LEAST_CLUSTERS})
+        yield _claim("tested", "summary", evidence, facts | {"least": LEAST_CLUSTERS})
 
 
 def _scores(_summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
@@ -197,7 +187,7 @@ def _scores(_summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         facts = {"rows": rows[:_MOST], "n_more": max(0, len(rows) - _MOST), "n_tests": len(with_p)}
         # Without a ranking, this is what the study found.
         place: Place = "scores" if scores["model_name"].nunique() > 1 else "verdict"
-        yield Claim("p_values", place, _of_scores(with_p), facts)
+        yield _claim("p_values", place, _of_scores(with_p), facts)
 
 
 def _of_scores(scores: pd.DataFrame) -> Evidence:
@@ -216,7 +206,7 @@ def _agreement(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
             models = tuple(_ranks(ranking).index)
             evidence = Evidence(models, _n_queries(scores, ranking["name"]))
             kind = "differ" if n_low else "alike"
-            yield Claim(kind, "summary", evidence, facts | {"below": _ALIKE})
+            yield _claim(kind, "summary", evidence, facts | {"below": _ALIKE})
 
 
 # Effect of mitigation
@@ -229,13 +219,13 @@ def _mitigation(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         ways = Counter(bias["bias"].str.get("way"))
         evidence = Evidence(_names(bias[["model", "base"]].to_numpy().ravel()), _n_queries(scores))
         facts = {"n": len(bias), "n_less": ways["lower"], "n_more": ways["higher"]}
-        yield Claim("mitigated", "summary", evidence, facts)
+        yield _claim("mitigated", "summary", evidence, facts)
     for change in summary["changes"]:
         n_queries = _n_queries(scores, change["query_set"] or OVERALL)
         basis = {"bias": (n_queries, "query"), "quality": (len(change["quality"]), "benchmark")}
         for what in filter(change.get, basis):
             evidence = Evidence((change["model"], change["base"]), *basis[what])
-            yield Claim("changed", "mitigation", evidence, {**change, "what": what})
+            yield _claim("changed", "mitigation", evidence, {**change, "what": what})
 
 
 # Who is ranked first
@@ -245,10 +235,9 @@ def _retrieval(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     place: Place = "verdict" if scores.empty else "summary"
     for audit in summary["retrieval"][:_MOST]:
         p_value = audit["largest"]["p_value_holm"]
-        evidence = Evidence(
-            (audit["model"],), audit["n_names"], "name", p_value if p_value < SIGNIFICANT else None
-        )
-        yield Claim("selected", place, evidence, audit)
+        significant = p_value if p_value < SIGNIFICANT else None
+        evidence = Evidence((audit["model"],), audit["n_names"], "name", significant)
+        yield _claim("selected", place, evidence, audit)
 
 
 # Missing values
@@ -261,11 +250,11 @@ def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         counts = Counter(without["status"])
         facts = {"n": len(without), "n_scores": len(scores), "n_nan": len(gaps["nan"])}
         facts |= {"n_failed": counts["failed"], "n_missing": counts["missing"]}
-        yield Claim("without_value", "summary", evidence, facts)
+        yield _claim("without_value", "summary", evidence, facts)
     if gaps["n_missing"] or gaps["n_failed"]:
         models = tuple(model["label"] for model in summary["models"])
         place: Place = "gaps" if len(without) else "summary"
-        yield Claim("unfinished", place, Evidence(models, gaps["n_tasks"], "task"), gaps)
+        yield _claim("unfinished", place, Evidence(models, gaps["n_tasks"], "task"), gaps)
 
 
 def _left_out(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
@@ -279,7 +268,7 @@ def _left_out(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     for name, own in parts.items():
         lacking = _names(without["model_name"][without["query_set"] == name])
         evidence = Evidence(lacking, max(part["n"] for part in own))
-        yield Claim("left_out", "gaps", evidence, {"where": name, "parts": own})
+        yield _claim("left_out", "gaps", evidence, {"where": name, "parts": own})
 
 
 def _warnings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
@@ -291,6 +280,6 @@ def _warnings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         n = int(kinds["n"].sum())
         facts = {"n": n, "n_kinds": len(kinds), "first": kinds["meaning"].iloc[0]}
         evidence = Evidence(_names(kinds["models"].explode()), n, "warning")
-        yield Claim("warned", "summary", evidence, facts)
+        yield _claim("warned", "summary", evidence, facts)
     elif len(known) and not summary["audited"]:
-        yield Claim("not_audited", "summary", _of_scores(known), {})
+        yield _claim("not_audited", "summary", _of_scores(known), {})

@@ -14,7 +14,7 @@ import pandas as pd
 from wefe._visible import plain, records, visible, visible_data
 from wefe.audit._warnings import read_texts
 from wefe.ranking import calculate_ranking_correlations
-from wefe.report._claims import claims, said
+from wefe.report._claims import claims
 from wefe.report._provenance import METHODS, methods_of, provenance
 from wefe.report._scores import SIGNIFICANT, first_and_second, query_sets, rankings, scored
 from wefe.report._text import cut, number
@@ -64,7 +64,7 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     summary["is_large"] = len(labels) > MOST_MODELS
     names = ["metric", "query_set", "query_name", "model_name"]
     as_shown = scores.assign(**{name: scores[name].map(visible) for name in names})
-    summary["claims"] = [said(claim) for claim in claims(summary, as_shown)]
+    summary["claims"] = claims(summary, as_shown)
     summary["caveat"] = (
         "A low score means that this metric measured less association with these words. It does "
         "not mean that a model is free of bias."
