@@ -26,7 +26,11 @@ def page_html(
     pages: Sequence[WordPage | ModelPage], facts: Mapping[str, object] | None = None
 ) -> str:
     """Return the HTML of :func:`write_page`."""
-    words, models = _by_word(pages), [page for page in pages if isinstance(page, ModelPage)]
+    models = [page for page in pages if isinstance(page, ModelPage)]
+    words = [page for page in pages if isinstance(page, WordPage)]
+    # Pages of one word stand side by side.
+    order = [page.word for page in words]
+    words.sort(key=lambda page: order.index(page.word))
     directions = {(d.model_name, d.name): d for d in (page.directions for page in pages)}
     content = {
         "models": [page.to_dict() for page in models],
@@ -80,13 +84,6 @@ def write_page(
     write(path, lambda: page_html(given, facts))
 
 
-def _by_word(pages: Sequence[Any]) -> list[WordPage]:
-    """Return the pages of words, those of one word side by side."""
-    words = [page for page in pages if isinstance(page, WordPage)]
-    order = list(dict.fromkeys(page.word for page in words))
-    return sorted(words, key=lambda page: order.index(page.word))
-
-
 def _alike(pages: Sequence[Any]) -> list[list[Any]]:
     """Group pages by criterion, because only those can share a figure."""
     parts = defaultdict(list)
@@ -123,11 +120,8 @@ def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
 
 def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
     for position, part in enumerate(_alike(pages)):
+        facts = {"groups": list(part[0].directions.groups), "words": [page.word for page in part]}
         figure = _with_legend_below(plot_group_shares(part))
-        facts = {
-            "groups": list(part[0].directions.groups),
-            "words": [page.word for page in part],
-        }
         yield drawn(f"shares-{position}", figure, facts)
     for position, page in enumerate(pages):
         facts = page.to_dict() | {"method": METHODS[page.map_method]}

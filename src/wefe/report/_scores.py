@@ -32,9 +32,7 @@ _WRITTEN = 5e-4
 
 def query_sets(results: StudyResults) -> list[str]:
     """Return the names of rankings: 'Overall' first if there are several query sets."""
-    asked = {name for metric in results.plan.metrics for name in metric.query_sets}
-    names = [part.name for part in results.plan.query_sets if part.name in asked]
-    return [OVERALL, *names] if len(names) > 1 else names
+    return results._places if len(results._places) > 2 else results._places[1:]
 
 
 def rankings(results: StudyResults) -> dict[str, pd.DataFrame]:
@@ -120,9 +118,7 @@ def _compare(
         return {}
     first, second = pair
     wide = scores[scores["counts"] & scores["model_name"].isin(pair)].pivot(
-        index=["query_set", "query_name", "cluster"],
-        columns="model_name",
-        values="distance",
+        index=["query_set", "query_name", "cluster"], columns="model_name", values="distance"
     )
     both = wide.dropna()
     differences = both[second] - both[first]
