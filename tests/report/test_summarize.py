@@ -150,7 +150,8 @@ def test_what_failed_or_has_no_value_is_counted_as_the_tidy_table_has_it():
     assert gaps["failures"] == [{"model_name": "c", "reason": "no such file", "n_tasks": 2}]
     assert results.to_frame()["score"].isna().sum() == 7 == len(gaps["nan"]) + 2 + 1
     assert gaps["nan"][-1] == {
-        "metric": "WEAT", "query_set": "G", "query": "s", "model": "b", "reason": "lost"
+        "metric": "WEAT", "query_set": "G", "query_name": "s", "model_name": "b",
+        "nan_reason": "lost",
     }  # fmt: skip
     text = to_markdown(results)
     assert "- **c**: 2 tasks failed (no such file)\n" in text
@@ -189,8 +190,8 @@ def test_individual_biases_are_those_of_the_audit(rich):
 )
 def test_the_range_of_scores_is_that_of_the_metric_with_these_queries(metric, expected):
     study = Study({**_EXAMPLE, "metrics": [{"metric": metric}]})
-    (method,) = summarize(study.run(":memory:", progress=False))["methods"]["metrics"]
-    assert method["range"] == pytest.approx(expected)
+    (found,) = summarize(study.run(":memory:", progress=False))["metrics"]
+    assert found["range"] == pytest.approx(expected)
 
 
 def test_warnings_are_counted_by_kind(rich):

@@ -21,11 +21,12 @@ METHODS: dict[str, dict[str, Any]] = tomllib.loads(
     (TEMPLATES / "methods.toml").read_text(encoding="utf-8")
 )
 _STATUSES = ["done", "failed", "missing"]
+_OUTCOME = ("status", "key", "finished", "wefe_version")
 # Facts about a run, None if there was none.
 _RUN = ("started", "finished", "wefe", "python", "platform", "engine", "packages")
 
 
-def methods_of(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
+def methods_of(results: StudyResults) -> dict[str, Any]:
     settings = results.plan.settings
     aggregation = settings["aggregation"]
     return {
@@ -34,10 +35,7 @@ def methods_of(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
         "ties": METHODS["ties"][aggregation["ties"]],
         "correlation": aggregation["correlation"],
         "intervals": settings["intervals"],
-        "metrics": [
-            _metric(metric, scores[scores["metric"] == metric.label], settings["lookup"])
-            for metric in results.plan.metrics
-        ],
+        "metrics": [_metric(metric, settings["lookup"]) for metric in results.plan.metrics],
         "mitigations": [
             {**part, "about": METHODS["mitigations"].get(part["method"], ("", ""))}
             for part in settings["mitigations"]
@@ -45,15 +43,12 @@ def methods_of(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _metric(
-    metric: PlannedMetric, scores: pd.DataFrame, lookup: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return what a metric measures, and the bounds of its scores on these queries."""
+def _metric(metric: PlannedMetric, lookup: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a metric measures, and its parameters."""
     about = {
         "label": metric.label,
         "title": metric.title,
         **dict.fromkeys(("asks", "meaning", "reference"), ""),
-        "range": [scores["scale_min"].min(), scores["scale_max"].max()],
         "params": {key: value for key, value in metric.params.items() if key not in lookup},
     }
     # Metrics of other packages may not be installed here.
@@ -64,11 +59,8 @@ def _metric(
 
 
 def provenance(results: StudyResults) -> dict[str, Any]:
-    rows = [
-        (task.kind, each.status, each.key, each.finished, each.wefe_version)
-        for task, each in zip(results.plan.tasks, results.outcomes, strict=True)
-    ]
-    table = pd.DataFrame(rows, columns=["kind", "status", "key", "finished", "version"])
+    rows = [(task.kind, *map(vars(each).get, _OUTCOME)) for task, each in results._pairs]
+    table = pd.DataFrame(rows, columns=["kind", *_OUTCOME])
     tasks = pd.crosstab(table["kind"], table["status"]).rename_axis(columns=None)
     tasks = tasks.reindex(table["kind"].unique(), columns=_STATUSES, fill_value=0).reset_index()
     keys, finished = sorted(table["key"].dropna()), table["finished"].dropna()
@@ -79,7 +71,7 @@ def provenance(results: StudyResults) -> dict[str, Any]:
         "n_done": tasks["done"].sum(),
         "oldest": min(finished, default=None),
         "newest": max(finished, default=None),
-        "versions": sorted(table["version"].dropna().unique()),
+        "versions": sorted(table["wefe_version"].dropna().unique()),
         "random_state": results.plan.settings.get("random_state"),
         "declaration": json.dumps(results.plan.settings, indent=2, ensure_ascii=False),
         "digest": digest(keys) if keys else None,

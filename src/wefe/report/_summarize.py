@@ -113,7 +113,7 @@ def _tables(results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]) 
         "warnings": _warnings(results),
         "audited": bool(plan.settings["audit"]["scores"]),
         "gaps": _gaps(results, scores),
-        "methods": methods_of(results, scores),
+        "methods": methods_of(results),
         "provenance": provenance(results),
     }
 
@@ -238,6 +238,8 @@ def _metrics(
             "title": metric.title,
             # The value of each query is in its cells.
             "no_bias": no_bias,
+            # The bounds of scores on these queries.
+            "range": [own["scale_min"].min(), own["scale_max"].max()],
             "models": labels,
             "parts": parts,
             # The score that is farthest from no bias, if there is any.
@@ -308,16 +310,14 @@ def _quality(results: StudyResults) -> dict[str, Any] | None:
 
 
 def _silhouettes(results: StudyResults) -> Iterator[dict[str, Any]]:
-    names = ("n_runs", "n_words", "value", "robustness")
     for task, outcome in results.of_kind("silhouette"):
         if outcome.status == "done":
             found = silhouette_of(task, outcome)
-            row = {"model": task.model, **task.place}
-            if isinstance(found, str):
-                yield {**row, "why": found}
-                continue
-            bounds = {"bounds": [found.lower[0], found.upper[0]], "fewest": found.k[0]}
-            yield row | {name: getattr(found, name) for name in names} | bounds
+            facts: dict[str, Any] = {"why": found}
+            if not isinstance(found, str):
+                facts = {name: getattr(found, name) for name in ("n_words", "value", "robustness")}
+                facts |= {"bounds": [found.lower[0], found.upper[0]], "fewest": found.k[0]}
+            yield {"model": task.model, **task.place, **facts}
 
 
 def _retrieval(results: StudyResults) -> Iterator[dict[str, Any]]:
@@ -393,21 +393,19 @@ def _every_warning(results: StudyResults) -> Iterator[dict[str, Any]]:
             yield {**task.place, "model": task.model, **about}
     for task, audit in (*results.directions(), *results._values("words", "audit")):
         for each in audit["warnings"]:
-            about = {"kind": each["kind"], "message": each["message"], "is_of_score": False}
             direction = {"query": f"bias direction: {task.place.get('criterion')}"}
-            yield {**direction, **task.place, "model": task.model, **about}
+            yield {**direction, **task.place, "model": task.model, **each, "is_of_score": False}
 
 
 def _gaps(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
     without = scores[scores["score"].isna()]
     nan = without[without["status"] == "done"].fillna({"nan_reason": "the score is NaN"})
-    names = {"query_name": "query", "model_name": "model", "nan_reason": "reason"}
-    nan = nan.rename(columns=names)
+    columns = ["metric", "query_set", "query_name", "model_name", "nan_reason"]
     return {
         "n_scores": len(scores),
         "n_tasks": len(results.outcomes),
         "n_missing": len(results.missing),
         "n_failed": len(results.failed),
         "failures": records(results.failures()),
-        "nan": records(nan[["metric", "query_set", "query", "model", "reason"]]),
+        "nan": records(nan[columns]),
     }
