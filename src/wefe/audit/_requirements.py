@@ -185,9 +185,9 @@ def _told(probe: _search.Probe, n_trials: int) -> str:
         value = f"{defined.min():.3g} for {len(defined)} sets of vectors"
         notes.append(f"the score never changed ({value}): it measures nothing")
     if probe.errors:
-        raised = "; ".join(f"{name}: {message}" for name, message in probe.errors.items())
+        errors = (f"{name}: {error}".partition("\n")[0] for name, error in probe.errors.items())
         n_undefined = len(scores) - len(defined)
-        notes.append(f"{n_undefined} of {len(scores)} scores were undefined ({raised})")
+        notes.append(f"{n_undefined} of {len(scores)} scores were undefined ({'; '.join(errors)})")
     return "; ".join(notes)
 
 

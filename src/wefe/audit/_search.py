@@ -17,7 +17,6 @@ from scipy.optimize import brentq, minimize
 
 from wefe._checks import progress_bar
 from wefe.audit._theorems import Design, Property
-from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
 from wefe.metrics._projection import bias_subspace
@@ -128,8 +127,7 @@ class Probe:
         self.words = list(itertools.chain(*groups, *neutral))
         self.b_0 = float(metric.scale(self.query, **params).no_bias_value)
         self.scores: list[float] = []
-        self.errors: dict[str, str] = {}
-        self.refused: Exception | None = None
+        self.errors: dict[str, Exception] = {}
 
     def score(self, groups: Vectors, words: Vectors) -> float:
         """Return the score minus b_0; NaN if undefined or infinite."""
@@ -138,9 +136,7 @@ class Probe:
         try:
             score = float(result_of(self.metric, self.query, model, **self.params)["result"])
         except UNDEFINED as error:
-            self.errors.setdefault(type(error).__name__, str(error).partition("\n")[0])
-            if not isinstance(error, UnanswerableError):
-                self.refused = error
+            self.errors.setdefault(type(error).__name__, error)
             score = math.nan
         self.scores.append(score if math.isfinite(score) else math.nan)
         return self.scores[-1] - self.b_0
@@ -176,8 +172,8 @@ def check_repeatable(probe: Probe, rng: np.random.Generator) -> None:
                 "as metric_params={'random_state': 0}."
             )
     # If the metric answered no query, its parameters may be wrong.
-    if probe.refused is not None and np.isnan(probe.scores).all():
-        raise probe.refused
+    if probe.errors and np.isnan(probe.scores).all():
+        raise next(iter(probe.errors.values()))
 
 
 def spreads(groups: Vectors, words: Vectors) -> Vectors:
@@ -280,14 +276,10 @@ def constructed_words(design: Design, groups: Vectors) -> Iterator[tuple[str, Ve
     tilt = np.linspace(0.2, 1.2, n)[:, None]
     between = _direction(2 * unit_means[0] + unit_means[1])
     yield "all words lean, in equal order", np.cos(tilt) * between + np.sin(tilt) * neither
-    try:
-        principal = bias_subspace(list(groups)).directions[0]
-    except ValueError:  # all tuples are of equal words
-        principal = towards
     of_pairs = np.nan_to_num(unit_rows(groups[0] - groups[1])).mean(axis=0)
     # The direction of the means without another one that scores may be about, if any is left.
     for what, direction in {
-        "principal component": principal,
+        "principal component": bias_subspace(list(groups)).directions[0],
         "mean of the pairs' directions": _direction(of_pairs, towards),
     }.items():
         rest = difference
