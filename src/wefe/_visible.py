@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from wefe._checks import logger
 
 if TYPE_CHECKING:
+    import jinja2
     import pandas as pd
 
 # Control characters, line ends, marks of text direction, surrogates and noncharacters (reports
@@ -178,6 +180,14 @@ def html_table(
 def count(number: int, one: str, several: str = "") -> str:
     """Return a number with its noun, for example '1 query' or '2 words'."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def templates(folder: Path, **options: Any) -> jinja2.Environment:
+    """Return the Jinja environment of a folder of templates, in which all names must be defined."""
+    import jinja2  # a slow import
+
+    options |= {"loader": jinja2.FileSystemLoader(folder), "undefined": jinja2.StrictUndefined}
+    return jinja2.Environment(trim_blocks=True, lstrip_blocks=True, **options)
 
 
 def draw(function: str, *args: Any, **options: Any) -> Any:

@@ -154,9 +154,9 @@ class BiasDirections:
     criterion: Criterion = field(repr=False)
 
     @property
-    def is_binary(self) -> bool:
-        """Whether there are two groups, so that one signed number describes a word."""
-        return len(self.groups) == 2
+    def shown(self) -> slice:
+        """Groups to give numbers for: of two only the first, because they mirror each other."""
+        return slice(1 if len(self.groups) == 2 else None)
 
     @property
     def explained(self) -> float:
@@ -224,7 +224,6 @@ class BiasDirections:
         return np.asarray(wide - wide @ self.subspace.T @ self.subspace)
 
 
-Places: TypeAlias = npt.NDArray[np.intp]
 #: What functions take for a criterion.
 CriterionLike: TypeAlias = (
     str | os.PathLike[str] | Criterion | Sequence[Sequence[str]] | BiasDirections
@@ -325,7 +324,7 @@ def chance(frequent: FloatArray, directions: BiasDirections) -> float:
     return max(ROUNDING, float(usual))
 
 
-def places(cosines: FloatArray, chance: float, directions: BiasDirections) -> Places:
+def places(cosines: FloatArray, chance: float, directions: BiasDirections) -> Rows:
     """Return the number of the group that each word leans to, or of groups if none; else -1."""
     strength = _strength(cosines, directions)
     # Rounding up keeps the word that determines the range within it.

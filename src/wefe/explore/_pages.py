@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, check_positive_int
-from wefe._visible import draw, plain, visible_data
+from wefe._visible import draw, plain, templates, visible_data
 from wefe.debias._base import check_words
 from wefe.explore._directions import (
     CLEAR,
@@ -20,7 +20,6 @@ from wefe.explore._directions import (
     NO_CLEAR_DIRECTION,
     BiasDirections,
     CriterionLike,
-    Places,
     bias_directions,
     chance,
     form_of,
@@ -41,7 +40,7 @@ from wefe.explore._projections import (
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._projection import ROUNDING, direct_bias_by_word, indirect_bias
 from wefe.metrics._proximity import find_neighbors, proximity_bias
-from wefe.models._passes import bare_words, plain_rows, vocabulary_cosines
+from wefe.models._passes import Rows, bare_words, plain_rows, vocabulary_cosines
 from wefe.models._search import directions as directions_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
@@ -178,7 +177,7 @@ def model_page(
     # The model may lack all stereotyped words.
     if words is not None or any(look_up(model, own, preprocessors).words for own in lists.values()):
         own = project(model, lists, directions, preprocessors=preprocessors)
-        n_lost = sum(len(lost) for lost in own.attrs["lost"][model.name].values())
+        n_lost = sum(map(len, own.attrs["lost"][model.name].values()))
         parts.append(own)
     projections = pd.concat(parts, ignore_index=True)
     projections.attrs["groups"] = list(directions.groups)
@@ -290,18 +289,9 @@ class WordPage:
         It has the attributes by name (tables as rows), 'model', 'n_neighbors', and the keys of
         :meth:`BiasDirections.to_dict`.
         """
-        names = (
-            *("leans_to", "projection", "direct_bias", "percentile", "theta", "nan_reason"),
-            *("proximity_bias", "indirect_bias", "neighbors", "map_method", "map"),
-        )
-        return {
-            "word": self.word,
-            "model": self.model_name,
-            **self.directions.to_dict(),
-            **{name: plain(getattr(self, name)) for name in names},
-            "n_neighbors": len(self.neighbors),
-            "shares": plain(self.shares.rename_axis("group").reset_index()),
-        }
+        own = {**vars(self), "shares": self.shares.rename_axis("group").reset_index()}
+        names = {"model": own.pop("model_name"), **own.pop("directions").to_dict()}
+        return {**names, **plain(own), "n_neighbors": len(self.neighbors)}
 
     def __repr__(self) -> str:
         return as_text("word.txt.jinja", self.to_dict())
@@ -391,8 +381,8 @@ def word_page(
             "rank": np.arange(1, k + 1),
             "neighbor": bare_words(model, model.table.words_at(around.rows[0])),
             "cosine": around.cosines[0],
-            "leans_to": [(*labels, None)[place] for place in found],
-            "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
+            "leans_to": np.array([*labels, None])[found].tolist(),
+            "projection": along[:, directions.shown].max(axis=1),
             "indirect_bias": betas_around[0],
             "biased": betas_around[0] > theta,
         }
@@ -445,7 +435,7 @@ def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator
     return model.table.words_at(np.sort(rng.choice(near, min(_N_RANDOM, len(near)), replace=False)))
 
 
-def _shares(own: Places, of_random: Places, labels: list[str]) -> pd.DataFrame:
+def _shares(own: Rows, of_random: Rows, labels: list[str]) -> pd.DataFrame:
     """Return the share of each label among neighbours, and its distribution for random words."""
     ((share,), random) = (_share(each, len(labels)) for each in (own[None], of_random))
     random = random[~np.isnan(random).any(axis=1)]
@@ -458,7 +448,7 @@ def _shares(own: Places, of_random: Places, labels: list[str]) -> pd.DataFrame:
     return pd.DataFrame({**columns, "is_clear": is_clear}, index=labels)
 
 
-def _share(of_neighbors: Places, n_labels: int) -> Vectors:
+def _share(of_neighbors: Rows, n_labels: int) -> Vectors:
     """Return the share of each label around each word; NaN if most neighbours are unknown."""
     counts = (of_neighbors[..., None] == np.arange(n_labels)).sum(axis=1)
     n_known = counts.sum(axis=1, keepdims=True)
@@ -477,14 +467,7 @@ def _frequent(model: WordEmbeddingModel, axes: Vectors) -> Vectors:
 
 def as_text(template: str, page: Mapping[str, Any]) -> str:
     """Return a page as text, with control and invisible characters escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
+    environment = templates(_TEMPLATES)
     environment.filters |= {"percent": _percent, "table": _table}
     return environment.get_template(template).render(visible_data(page)).rstrip()
 

@@ -82,8 +82,7 @@ def project(
     parts, lost = [], dict[str, dict[str, tuple[str, ...]]]()
     for label, model, directions in _in_each(models, criterion, preprocessors):
         if lists is None:
-            towards = directions.towards[: 1 if directions.is_binary else None]
-            cosines: FloatArray = vocabulary_cosines(model, towards)
+            cosines: FloatArray = vocabulary_cosines(model, directions.towards[directions.shown])
             bare, own = own_words(model, np.arange(len(cosines)))
             parts.append(projections_frame(label, VOCABULARY, bare, cosines[own], directions))
             continue
@@ -186,13 +185,13 @@ def word_lists(words: object) -> dict[str, list[str]]:
 def projections_frame(
     label: str, set_name: str, words: Sequence[str], cosines: FloatArray, directions: BiasDirections
 ) -> pd.DataFrame:
-    groups = pd.Index(directions.groups[: 1 if directions.is_binary else None], name="group")
+    groups = pd.Index(directions.groups[directions.shown], name="group")
     index = pd.Index(list(words), dtype=object, name="word")
     wide: Any = pd.DataFrame(cosines[:, : len(groups)], index, groups)
     table: pd.DataFrame = wide.stack(future_stack=True).rename("projection").reset_index()
     table.insert(0, "model", label)
     table.insert(1, "set", set_name)
-    return table.drop(columns="group") if directions.is_binary else table
+    return table.drop(columns="group") if len(groups) == 1 else table
 
 
 def indirect_bias_along(

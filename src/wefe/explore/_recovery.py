@@ -112,7 +112,7 @@ def recovery_tests(
     k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
     looked_up = model, original, known, n_words, preprocessors
     common, vocabulary, bias, most_biased, notes = _former_bias(*looked_up)
-    vectors = common.vectors(len(common.models) - 1, vocabulary)
+    vectors = common.vectors(-1, vocabulary)
     groups = [vectors[own] for own in most_biased]
     tests = [("clusters", "", cluster_test(groups, random_state=seed), notes)]
     for kernel in ("rbf", "linear"):
@@ -257,7 +257,7 @@ def cluster_map(
     looked_up = model, original, known, n_words, preprocessors
     common, vocabulary, _, groups, _ = _former_bias(*looked_up)
     numbers = vocabulary[np.concatenate(groups)]
-    vectors = common.vectors(len(common.models) - 1, numbers)
+    vectors = common.vectors(-1, numbers)
     points = in_two_dimensions(vectors, method, seed)
     names = np.array(known.class_names, dtype=object)
     table = pd.DataFrame(

@@ -212,15 +212,11 @@ def correlate_with_statistic(
         (of_words,) = word_sets(words=known.vectors)
         bias = SCWEAT()._by_word(of_words, [a, b])[0]
     x: Vectors = np.array(numbers[known.words], dtype=np.float64)
-    return StatisticCorrelation(
-        model.name,
-        name,
-        f"{measured} towards {towards}",
-        pd.DataFrame({"word": known.words, "statistic": x, "bias": bias}),
-        lost=lost,
-        without_number=without_number,
-        **_estimates(x, bias, n_bootstrap, seed),
-    )
+    names = model.name, name, f"{measured} towards {towards}"
+    table = pd.DataFrame({"word": known.words, "statistic": x, "bias": bias})
+    facts = _estimates(x, bias, n_bootstrap, seed)
+    facts |= {"lost": lost, "without_number": without_number}
+    return StatisticCorrelation(*names, table, **facts)
 
 
 def _numbers(statistic: Any) -> pd.Series[float]:
@@ -254,7 +250,7 @@ def _estimates(x: Vectors, y: Vectors, n_bootstrap: int, seed: int) -> dict[str,
     samples = np.array([_line(x[rows], y[rows]) for rows in drawn])
     samples = samples[~np.isnan(samples).any(axis=1)]
     without_each = np.array([_line(np.delete(x, row), np.delete(y, row)) for row in range(n)])
-    undefined, band = n_bootstrap - len(samples), None
+    undefined = n_bootstrap - len(samples)
     if n < _FEWEST_FOR_INTERVALS:
         reason = f"it would mean nothing with {n} words; use at least {_FEWEST_FOR_INTERVALS}"
     elif undefined > MOST_UNDEFINED * n_bootstrap or np.isnan(without_each).any():
@@ -262,23 +258,20 @@ def _estimates(x: Vectors, y: Vectors, n_bootstrap: int, seed: int) -> dict[str,
             "too few words differ, so some resamples have no correlation "
             f"({undefined} of {n_bootstrap})"
         )
+    facts: dict[str, Any] = {"intercept": float(values[3])}
+    facts["nan_reason"] = reason and f"no interval: {reason}"
     if reason is None:
         points = np.linspace(x.min(), x.max(), _N_POINTS)
         low, high = np.quantile(samples[:, 2:3] * points + samples[:, 3:], _TAILS, axis=0)
         fit = values[2] * points + values[3]
-        band = pd.DataFrame({"statistic": points, "fit": fit, "low": low, "high": high})
+        band = {"statistic": points, "fit": fit, "low": low, "high": high}
+        facts["band"] = pd.DataFrame(band)
     p_values = pearsonr(x, y).pvalue, spearmanr(x, y).pvalue, math.nan
     parts = zip(_ESTIMATES, values.tolist(), samples.T, without_each.T, p_values, strict=False)
-    estimates = {}
     for name, value, resampled, without, p_value in parts:
         bounds = _bca(resampled, value, without) if reason is None else (math.nan, math.nan)
-        estimates[name] = Estimate(value, *bounds, float(p_value))
-    return {
-        **estimates,
-        "intercept": float(values[3]),
-        "nan_reason": reason and f"no interval: {reason}",
-        "band": band,
-    }
+        facts[name] = Estimate(value, *bounds, float(p_value))
+    return facts
 
 
 def _line(x: Vectors, y: Vectors) -> Vectors:

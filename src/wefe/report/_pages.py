@@ -142,7 +142,7 @@ def _with_legend_below(figure: go.Figure) -> go.Figure:
 
 def _direction(one: BiasDirections) -> dict[str, Any]:
     first, second = [*one.explained_variance_ratio.tolist(), 0.0, 0.0][:2]
-    is_divided = one.is_binary and first < LEAST_RATIO_TO_SECOND * second
+    is_divided = len(one.groups) == 2 and first < LEAST_RATIO_TO_SECOND * second
     return one.to_dict() | {
         "model": one.model_name,
         "sets": [" – ".join(words) for words in one.sets],

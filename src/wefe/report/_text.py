@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
-from wefe._visible import count
+from wefe._visible import count, templates
 
 TEMPLATES = Path(__file__).parent / "templates"
 # Marks around names in a sentence: characters that occur in no text and are removed from names.
@@ -27,13 +27,7 @@ def macros(name: str) -> Any:
 
 def environment(**options: Any) -> Environment:
     """Return the templates of the report, with their filters."""
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-        **options,
-    )
+    made = templates(TEMPLATES, **options)
     made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     made.filters |= {
         kind: lambda name, mark=mark: f"{mark}{name}{_END}" for mark, kind in _KINDS.items()
