@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -102,7 +102,7 @@ def _answer_all(
     """Return the answers of models to queries, by the place of each metric and query."""
     answers = {}
     for query, metrics in groups:
-        known = {} if wanted else _at_once(query, metrics, models, options)
+        known = {} if wanted else dict(_at_once(query, metrics, models, options))
         for place, metric in metrics.items():
             answers[place] = [
                 known.get((place, i)) or answer_of(metric, query, model, options, wanted)
@@ -116,12 +116,11 @@ def _at_once(
     metrics: _Metrics,
     models: Sequence[WordEmbeddingModel],
     options: Mapping[str, Any],
-) -> dict[tuple[int, int], Answer]:
+) -> Iterator[tuple[tuple[int, int], Answer]]:
     """Score models that find the same words in one computation, one case of the weights per model.
 
     Only plain numbers: p-values, NaN scores and everything else is left to :func:`answer_of`.
     """
-    answers: dict[tuple[int, int], Answer] = {}
     plain = {}
     for place, metric in metrics.items():
         # Not inherited, because a subclass may have another formula.
@@ -129,16 +128,13 @@ def _at_once(
             own, lookup = metric._with_params(**options)
             if not own.calculate_p_value:
                 plain[place] = own
-    if not plain:
-        return answers
-    for members, embedded in embed_models(models, query, **lookup):
+    for members, embedded in embed_models(models, query, **lookup) if plain else ():
         words = _counted(uses_of(embedded.sets))
         for place, own in plain.items():
             scores = own._scores(embedded.targets, embedded.attributes).tolist()
             for member, score in zip(members, scores, strict=True):
                 if score == score:
-                    answers[place, member] = {"score": score, **words}
-    return answers
+                    yield (place, member), {"score": score, **words}
 
 
 def run_all(

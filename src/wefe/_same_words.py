@@ -34,9 +34,8 @@ def lacking(
     model: WordEmbeddingModel, query: Query, preprocessors: Preprocessors | None
 ) -> list[str]:
     """Return the words of a query that a model has in no form."""
-    return [
-        word for word, hits in forms_found(model, query.words, preprocessors).items() if not hits
-    ]
+    found = forms_found(model, query.words, preprocessors)
+    return [word for word in found if not found[word]]
 
 
 def left_out(query: Query, lacked: Sequence[Collection[str]], threshold: float) -> list[str]:

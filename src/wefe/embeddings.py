@@ -287,7 +287,6 @@ def embed_tuples(
     model: WordEmbeddingModel,
     sets: Sequence[Sequence[str]],
     sets_name: str | None = None,
-    preprocessors: Preprocessors | None = None,
     *,
     discard_incomplete_sets: bool = True,
     warn_lost_sets: bool = True,
@@ -302,7 +301,7 @@ def embed_tuples(
         (f"{called}[{i}]", check_word_set(f"{called}[{i}]", part))
         for i, part in enumerate(check_sequence(called, sets))
     ]
-    parts = embed_sets(model, words, preprocessors, **how)
+    parts = embed_sets(model, words, **how)
     incomplete = [part for part in parts if part.lost]
     kept = [part for part in parts if not part.lost or (part and not discard_incomplete_sets)]
     if incomplete and warn_lost_sets:
@@ -347,7 +346,7 @@ def definitional_vectors(
     >>> [part.words for part in definitional_vectors(load_test_model(), pairs, "pairs")]
     [('she', 'he')]
     """
-    complete = embed_tuples(model, sets, called, preprocessors, normalize=normalize)
+    complete = embed_tuples(model, sets, called, preprocessors=preprocessors, normalize=normalize)
     if not complete:
         raise ValueError(
             f"{model.name} has none of the {len(sets)} {called} complete; at least 1 is needed. "

@@ -208,7 +208,7 @@ def correlate_with_statistic(
         measured = "effect size"
         columns = list(map(dict.fromkeys, zip(*directions.sets, strict=True)))
         sets = [[*columns.pop(position)], [*dict.fromkeys(itertools.chain(*columns))]]
-        a, b = embed_tuples(model, sets, "definitional words", preprocessors)
+        a, b = embed_tuples(model, sets, "definitional words", preprocessors=preprocessors)
         (of_words,) = word_sets(words=known.vectors)
         bias = SCWEAT()._by_word(of_words, [a, b])[0]
     x: Vectors = np.array(numbers[known.words], dtype=np.float64)
