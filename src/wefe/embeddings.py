@@ -230,8 +230,7 @@ def get_embeddings_from_set(
     >>> get_embeddings_from_set(model, ["She", "they"], [{}, {"lowercase": True}])
     (['they'], {'she': array([1., 0.])})
     """
-    words = check_word_set("word_set", word_set)
-    named = [("word_set", words)]
+    named = [("word_set", check_word_set("word_set", word_set))]
     (part,) = embed_sets(model, named, preprocessors, strategy, normalize, verbose)
     return list(part.lost), _as_dict(part, model)
 
