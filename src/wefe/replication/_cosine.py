@@ -23,7 +23,7 @@ from wefe.metrics import WEAT, association, bias_subspace, direct_bias
 from wefe.models import WordEmbeddingModel
 from wefe.plotting import plot_individual_biases
 from wefe.query import Query
-from wefe.replication._replication import Findings, Run, Values, compared, found_in
+from wefe.replication._replication import LOOKUP, Findings, Run, Values, compared, found_in
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -35,7 +35,6 @@ _NOTES = [
     "2, the largest distance between means of unit vectors. Only the distance of unit vectors "
     "bounds individual biases.",
 ]
-_LOOKUP: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]}
 _OF_AUDITS = (
     "Figures 1 and 2: effect size and separability",
     "Figure 3: common direction of the pairs",
@@ -59,7 +58,7 @@ def findings(run: Run) -> Findings:
         measured[each.metric, "trustworthy", ""] = float(bool(each.verdicts["trustworthy"]))
     columns, given = {}, list(models.values())
     for label, normalize in {"unit vectors (d)": True, "as they are": False}.items():
-        found = mean_attribute_differences(pairs, given, normalize=normalize, **_LOOKUP)
+        found = mean_attribute_differences(pairs, given, normalize=normalize, **LOOKUP)
         columns[label] = found["mean_attribute_difference"]
     distances = pd.DataFrame(columns).loc[list(models)]
     for name, distance in distances["as they are"].items():
@@ -90,8 +89,8 @@ def _audited(
     queries: Mapping[str, Query], pairs: Sequence[tuple[str, str]], model: WordEmbeddingModel
 ) -> tuple[list[pd.DataFrame], dict[str, go.Figure]]:
     """Return tables and figures of the audits of queries and of the direction of pairs."""
-    audits = {targets: audit_query(query, model, **_LOOKUP) for targets, query in queries.items()}
-    of_pairs = audit_direction(pairs, model, normalize=False, **_LOOKUP)
+    audits = {targets: audit_query(query, model, **LOOKUP) for targets, query in queries.items()}
+    of_pairs = audit_direction(pairs, model, normalize=False, **LOOKUP)
     directions = {"all pairs": of_pairs}
     if of_pairs.outliers:
         directions["pairs but outliers"] = of_pairs.without(of_pairs.outliers)

@@ -15,13 +15,12 @@ from wefe.metrics import MAC, RIPA, RND, RNSB, WEAT, association
 from wefe.models import WordEmbeddingModel
 from wefe.plotting import plot_queries_results
 from wefe.query import Query
-from wefe.replication._replication import Findings, Run, Values, aggregates, compared
+from wefe.replication._replication import LOOKUP, Findings, Run, Values, aggregates, compared
 from wefe.study import StudyResults
 
 #: (item, score) -> value
 _Scores: TypeAlias = Iterator[tuple[tuple[str, str], float]]
 
-_LOOKUP: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]}
 _TITLES = {
     "chapter 2": "Chapter 2: the first query",
     "chapter 3": "Chapter 3: bias measurement",
@@ -54,12 +53,10 @@ def findings(run: Run) -> Findings:
             _example(model, of_example),
         ]
         measured |= {(*key, name): value for key, value in found}
-    figures = {
-        f"Section 3.4.5: {metric} of the gender queries": plot_queries_results(
-            run.results.scores(metric, "Gender queries").iloc[:, :-1]
-        )
-        for metric in ("WEAT", "RNSB: mean of 100")
-    }
+    figures = {}
+    for metric in ("WEAT", "RNSB: mean of 100"):
+        scores = run.results.scores(metric, "Gender queries").iloc[:, :-1]
+        figures[f"Section 3.4.5: {metric} of the gender queries"] = plot_queries_results(scores)
     return Findings(_tables(run, measured), figures, measured, _NOTES)
 
 
@@ -77,9 +74,9 @@ def _scores(results: StudyResults) -> Values:
 
 def _words(model: WordEmbeddingModel, queries: Mapping[str, Sequence[Query]]) -> _Scores:
     (family,) = queries["Family"]
-    for word, value in RND().run_query(family, model, **_LOOKUP)["distance_by_word"].items():
+    for word, value in RND().run_query(family, model, **LOOKUP)["distance_by_word"].items():
         yield (word, "RND"), value
-    for word, pairs in RIPA().run_query(family, model, **_LOOKUP)["word_values"].items():
+    for word, pairs in RIPA().run_query(family, model, **LOOKUP)["word_values"].items():
         yield (word, "RIPA: mean of pairs"), pairs["mean"]
         yield (word, "RIPA: deviation of pairs"), pairs["std"]
     math = queries["Gender queries"][2]
@@ -88,7 +85,7 @@ def _words(model: WordEmbeddingModel, queries: Mapping[str, Sequence[Query]]) ->
     for name in ("Family and career", "Ethnicity", "Religion"):
         # One attribute set at a time, because the test model of WEFE lacks words of some sets.
         for part in queries[name][0].get_subqueries(("n", 1)):
-            of_sets = MAC().run_query(part, model, **_LOOKUP)["targets_eval"].values()
+            of_sets = MAC().run_query(part, model, **LOOKUP)["targets_eval"].values()
             for word, means in chain(*(words.items() for words in of_sets)):
                 for attributes, value in means.items():
                     yield (word, f"MAC with {attributes}"), value
@@ -101,7 +98,7 @@ def _rnsb(model: WordEmbeddingModel, query: Query, random_state: int) -> _Scores
         "RNSB: mean of 100": {"n_iterations": 100, "random_state": random_state},
     }
     for score, params in hold_outs.items():
-        result = RNSB().run_query(query, model, **_LOOKUP, **params)
+        result = RNSB().run_query(query, model, **LOOKUP, **params)
         for word, value in result["negative_sentiment_probabilities"].items():
             yield (word, score), value
 

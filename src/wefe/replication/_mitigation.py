@@ -47,12 +47,8 @@ def findings(run: Run) -> Findings:
     benchmarks, notes = benchmarks_at_hand(["wordsim353", "simlex999"])
     measured = _scores(run)
     scores = beside_printed(measured, run.printed, ["item"], ["model", "score"])
-    tables = {
-        "Chapter 4 and section 13.5: WEAT before and after each mitigation": scores.rename_axis(
-            "mitigation and query"
-        )
-    }
-    figures = {}
+    title = "Chapter 4 and section 13.5: WEAT before and after each mitigation"
+    tables, figures = {title: scores.rename_axis("mitigation and query")}, {}
     comparisons, lacking = found_in(run.open_models(None), partial(_compared, run, benchmarks))
     for name, comparison in comparisons.items():
         title = f"Costs and remaining gender bias: {name}"

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib import import_module, resources
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_FILES = resources.files("wefe.replication")
-
 #: A model as users give it: a path or name, the model itself, or an entry of a study file.
 ModelLike: TypeAlias = str | os.PathLike[str] | WordEmbeddingModel | Mapping[str, Any]
 #: (item, score, model) -> value, with the names used for printed values.
 Values: TypeAlias = dict[Any, float]
 _KEY = ["item", "score", "model"]
+#: How words of papers are looked up: as they are written, or in lower case.
+LOOKUP: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]}
 
 
 class Findings(NamedTuple):
@@ -341,8 +341,8 @@ def why(error: Exception) -> str:
 
 
 def _printed(name: str) -> pd.DataFrame:
-    with resources.as_file(_FILES / "printed" / f"{name}.csv") as path:
-        return pd.read_csv(path, dtype={"item": str, "tolerance": str}, keep_default_na=False)
+    path = Path(__file__).with_name("printed") / f"{name}.csv"
+    return pd.read_csv(path, dtype={"item": str, "tolerance": str}, keep_default_na=False)
 
 
 def packaged_models(*dims: int) -> list[WordEmbeddingModel]:

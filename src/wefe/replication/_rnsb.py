@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
 from itertools import chain, product
@@ -56,7 +55,7 @@ def findings(run: Run) -> Findings:
     for (name, model), case in product(run.open_models(queries.values()).items(), queries):
         found = embed_query(model, queries[case], preprocessors=params["preprocessors"])
         notes |= dict.fromkeys(_missing(found, case))
-        scores[case, "RNSB", name] = math.nan
+        scores[case, "RNSB", name] = np.nan
         result = _result(found, model, params)
         if result is None:
             continue
@@ -98,9 +97,8 @@ def _result(
 def _map(found: EmbeddedQuery, model: str) -> go.Figure:
     """Plot positive, negative and identity words by their first two principal components."""
     sets = [*found.attributes, *found.targets]
-    points = pd.DataFrame(
-        in_two_dimensions(np.concatenate([part.vectors for part in sets])), columns=["x", "y"]
-    )
+    vectors = np.concatenate([part.vectors for part in sets])
+    points = pd.DataFrame(in_two_dimensions(vectors), columns=["x", "y"])
     kinds = ["positive", "negative", *["identity"] * len(found.targets)]
     points["kind"] = np.repeat(kinds, [len(part.words) for part in sets])
     points["word"] = list(chain(*(part.words for part in sets)))

@@ -50,11 +50,9 @@ def findings(run: Run) -> Findings:
     )
     if wefat:
         rows = {name: {**vars(each.pearson), "occupations": each.n} for name, each in wefat.items()}
-        tables["WEFAT: gender of occupations and their share of women"] = (
-            pd.DataFrame.from_dict(rows, "index")
-            .rename(columns={"value": "Pearson"})
-            .rename_axis("model")
-        )
+        correlations = pd.DataFrame.from_dict(rows, "index").rename(columns={"value": "Pearson"})
+        title = "WEFAT: gender of occupations and their share of women"
+        tables[title] = correlations.rename_axis("model")
     figures = {
         f"Figure 1: WEFAT of occupations, {name}": each.plot() for name, each in wefat.items()
     }

@@ -36,12 +36,10 @@ def findings(run: Run) -> Findings:
     quality = results.quality()
     if quality is not None:
         tables["The benchmarks of WEB"] = quality.rename_axis("model")
-    figures = {
-        f"Figure 1, {place}: Spearman correlations of the rankings": plot_ranking_correlations(
-            results.correlations(place)
-        )
-        for place in places
-    }
+    figures = {}
+    for place in places:
+        title = f"Figure 1, {place}: Spearman correlations of the rankings"
+        figures[title] = plot_ranking_correlations(results.correlations(place))
     figures["Figure 2: accumulated ranks, overall"] = plot_ranking(results.rankings())
     complete, notes = set(places), []
     for part in results.plan.query_sets:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -153,7 +152,7 @@ class Silhouette(Facts):
 
     def _robustness(self, width: float) -> float:
         low, high = self.value_range
-        return 1.0 - self.area / ((high - low) * width) if len(self.k) > 1 else math.nan
+        return 1.0 - self.area / ((high - low) * width) if len(self.k) > 1 else np.nan
 
     @property
     def bias(self) -> Vectors:

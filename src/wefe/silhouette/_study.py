@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -157,7 +156,7 @@ class SilhouetteStudy:
             "lowest": low,
             "highest": high,
             "words_left_out": len(one.words_left_out),
-            "accuracy": accuracy_score(*pair) if all(pair) and one in pair else math.nan,
+            "accuracy": accuracy_score(*pair) if all(pair) and one in pair else np.nan,
             "used": np.ptp(curves) / (high - low),
         }
 
@@ -297,9 +296,8 @@ def silhouette_study(
         noted([], quiet=False),
         progress_bar(n_silhouettes, "silhouette study", "silhouette", progress) as bar,
     ):
-        for (bias_type, query), (label, (metric, own)) in product(
-            queries.items(), measured.items()
-        ):
+        pairs = product(queries.items(), measured.items())
+        for (bias_type, query), (label, (metric, own)) in pairs:
             (fitting,) = metric._on_one_list(query)
             if fitting is not query:
                 notes.append(f"{label}: all attribute sets of a query as one list.")
