@@ -173,12 +173,16 @@ class CEAT(BaseMetric):
                 "contexts must be a mapping from words to sentences; got "
                 f"{found(self.contexts)}. Use contexts=find_contexts(queries, sentences)."
             )
-        asked = forms_of(query, encoder, lookup)
-        given = [word for word in asked if word in self.contexts]
-        own = {word: contexts_in(word, self.contexts[word]) for word in given}
-        readable, self._n_unreadable = _readable(encoder, own)
-        self._contexts, self._unit = readable, UnitVectors(encoder)
-        return words_only(encoder, readable)
+        given = [word for word in forms_of(query, encoder, lookup) if word in self.contexts]
+        contexts = {word: contexts_in(word, self.contexts[word]) for word in given}
+        every = list(itertools.chain(*contexts.values()))
+        verdicts = iter(encoder.can_encode(every))
+        read = {word: [each for each in own if next(verdicts)] for word, own in contexts.items()}
+        # Words without any are out of vocabulary.
+        self._contexts = {word: own for word, own in read.items() if own}
+        self._n_unreadable = len(every) - sum(map(len, read.values()))
+        self._unit = UnitVectors(encoder)
+        return words_only(encoder, self._contexts)
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         sizes = distinct_sizes(query, lookup, "target_sets", 2)
@@ -247,14 +251,3 @@ def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, V
     n_x, n_y = s_x.shape[1], s_y.shape[1]
     n = n_x + n_y
     return effect_sizes, n / (n_x * n_y) + effect_sizes**2 / (2 * n)
-
-
-def _readable(
-    encoder: Any, contexts: Mapping[str, Sequence[Context]]
-) -> tuple[dict[str, list[Context]], int]:
-    """Drop contexts that the encoder cannot read, and words without any."""
-    every = list(itertools.chain(*contexts.values()))
-    verdicts = iter(encoder.can_encode(every))
-    readable = {word: [each for each in own if next(verdicts)] for word, own in contexts.items()}
-    left = {word: own for word, own in readable.items() if own}
-    return left, len(every) - sum(map(len, left.values()))

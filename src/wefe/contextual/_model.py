@@ -17,7 +17,7 @@ from wefe._visible import html_table
 from wefe.contextual._contexts import fill_template
 from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened, within
 from wefe.embeddings import Lookup, UnanswerableError, UnusableVectorError, forms_found
-from wefe.models._tables import ArrayVectors, PartialIndex, VectorTable, unchecked_table
+from wefe.models._tables import ArrayVectors, PartialIndex, VectorTable, as_table, unchecked_table
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query
@@ -328,8 +328,7 @@ class EncodedVectors(VectorTable):
 
     # Copies, too, are made by this: a copy never encodes.
     def __reduce__(self) -> Any:
-        still = self.still()
-        return unchecked_table, (still.key_to_index, still.vectors)
+        return as_table, (self.still(),)
 
 
 class _OpenIndex(dict[str, int]):
