@@ -5,13 +5,7 @@ import pytest
 
 from wefe import WordEmbeddingModel, convert, load
 from wefe.models import _passes
-from wefe.models._passes import (
-    fingerprint,
-    most_associated,
-    plain_rows,
-    vocabulary_blocks,
-    vocabulary_cosines,
-)
+from wefe.models._passes import most_associated, plain_rows, vocabulary_blocks, vocabulary_cosines
 
 N_WORDS, DIM = 300, 8
 WORDS = [f"w{row}" for row in range(N_WORDS)]
@@ -151,7 +145,7 @@ THREE = ["she", "he", "nurse"]
 def hashed(words=THREE, change=0.0, dtype=np.float32, of=None):
     vectors = np.arange(9, dtype=dtype).reshape(3, 3)
     vectors[2, 2] += change
-    return fingerprint(WordEmbeddingModel((list(words), vectors), "m"), of)
+    return _passes.fingerprint(WordEmbeddingModel((list(words), vectors), "m"), of)
 
 
 def test_all_words_and_some_words_have_a_hash_of_their_own():
@@ -169,4 +163,4 @@ def test_an_encoder_has_the_hash_of_its_weights():
     class Encoder:
         encoding = "weights"
 
-    assert fingerprint(Encoder(), ["she"]) == "weights"
+    assert _passes.fingerprint(Encoder(), ["she"]) == "weights"
