@@ -239,10 +239,9 @@ def test_a_folder_of_the_name_of_what_is_built_in_changes_nothing(tmp_path, monk
 def test_queries_in_a_study_file_may_take_words_that_ship():
     sets = {**AGE, "attributes": {"Flowers": "weat/flowers", "Bad": ["hate", "war"]}}
     asked = QuerySetEntry(name="Age", query=[sets]).load(".")
-    (query,) = asked.queries
-    flowers = query.attribute_sets[0]
+    flowers = asked.queries[0].attribute_sets[0]
     assert (flowers[:2], len(flowers), asked.left_out) == (["aster", "clover"], 25, ())
-    assert query.query_name == "Young and Old wrt Flowers and Bad"
+    assert [each.query_name for each in asked.queries] == ["Young and Old wrt Flowers and Bad"]
 
 
 def test_queries_are_left_out_for_want_of_a_download(caplog):
