@@ -336,14 +336,12 @@ def grid(
     return figure, places[: len(names)]
 
 
-def stacked(
-    heights: Sequence[int], between_px: int, above_px: int = 0, **options: Any
-) -> go.Figure:
+def stacked(heights: list[int], between_px: int, above_px: int = 0, **options: Any) -> go.Figure:
     """Return a figure with rows of panels; its height and upper margin are those of the panels."""
     height = sum(heights) + between_px * (len(heights) - 1)
     figure = make_subplots(
         rows=len(heights),
-        row_heights=list(heights),
+        row_heights=heights,
         vertical_spacing=between_px / height if len(heights) > 1 else 0,
         **options,
     )

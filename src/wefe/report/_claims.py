@@ -136,9 +136,7 @@ def _leader(summary: Summary, ranks: pd.DataFrame, n_queries: int) -> Iterator[C
         yield _claim("leader" if clear else "no_leader", "verdict", evidence, facts)
 
 
-def _standings(
-    best: Mapping[tuple[str, ...], list[str]], pairs: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def _standings(best: Mapping[Any, list[str]], pairs: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the metrics on which each model alone ranks first."""
     standings = []
     for winners, metrics in best.items():

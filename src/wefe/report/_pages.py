@@ -22,9 +22,7 @@ from wefe.report._figures import LEGEND_BELOW, Figure, drawn
 from wefe.report._render import html_page, write
 
 
-def page_html(
-    pages: Sequence[WordPage | ModelPage], facts: Mapping[str, object] | None = None
-) -> str:
+def page_html(pages: Sequence[Any], facts: Mapping[str, object] | None = None) -> str:
     """Return the HTML of :func:`write_page`."""
     models = [page for page in pages if isinstance(page, ModelPage)]
     words = [page for page in pages if isinstance(page, WordPage)]
