@@ -46,7 +46,7 @@ def scored(results: StudyResults) -> pd.DataFrame:
 
     'distance' from no bias; 'outside': whether the printed interval does not contain the score;
     'opposite': whether it is strong on the side that its test ignores; 'counts': whether the query
-    counts in aggregates; 'cluster': see `clusters`.
+    counts in aggregates; 'weight' of its query set; 'cluster': see `clusters`.
     """
     tidy = results.to_frame().rename(columns={"bias": "distance"})
     score, low, high = tidy["score"], tidy["score_lower"], tidy["score_upper"]
@@ -57,6 +57,7 @@ def scored(results: StudyResults) -> pd.DataFrame:
     places = pd.MultiIndex.from_frame(tidy[["metric", "query_set", "query_name"]])
     left_out = results.totals.reindex(columns=["metric", "query_set", "left_out"])
     tidy["counts"] = ~places.isin(pd.MultiIndex.from_frame(left_out.explode("left_out")))
+    tidy["weight"] = tidy["query_set"].map({p.name: p.weight for p in results.plan.query_sets})
     queries: dict[str, dict[tuple[str, ...], Query]] = defaultdict(dict)
     for task, _ in results.of_kind("score"):
         place = (task.place["metric"], task.place["query_set"], task.place["query"])
@@ -76,9 +77,7 @@ def clusters(queries: Mapping[tuple[str, ...], Query]) -> dict[tuple[str, ...], 
 # The first two models of a ranking
 
 
-def first_and_second(
-    results: StudyResults, scores: pd.DataFrame, rankings: Mapping[str, pd.DataFrame]
-) -> Iterator[dict[str, Any]]:
+def first_and_second(results: StudyResults, scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Compare the first two models of each ranking, paired over its queries.
 
     Yields per ranking and metric: 'metric', 'query_set', 'first', 'second'; 'n' (queries of the
@@ -87,14 +86,13 @@ def first_and_second(
     words), 'p_value' (from resampled words if the study has intervals, else from sign flips; NaN
     with fewer than eight groups) and 'beyond' (whether this is beyond chance).
     """
-    weights = {part.name: part.weight for part in results.plan.query_sets}
     has_intervals = results.plan.settings["intervals"]["n_bootstrap"]
-    resampled = cache(results.compare_models)
-    for (name, ranks), metric in itertools.product(rankings.items(), results.plan.metrics):
+    resampled, every = cache(results.compare_models), rankings(results).items()
+    for (name, ranks), metric in itertools.product(every, results.plan.metrics):
         known = ranks.reindex(columns=[metric.label])[metric.label].dropna()
         pair = known.sort_index().nsmallest(2).index.tolist()
         names = metric.query_sets if name == OVERALL else (name,)
-        found = _compare(_of(scores, metric.label, names), pair, weights)
+        found = _compare(_of(scores, metric.label, names), pair)
         if found:
             # With one query set, the overall ranking is that of the set.
             names = names if len(names) == 1 else (name,)
@@ -110,21 +108,21 @@ def _of(table: pd.DataFrame, metric: str, query_sets: Collection[str]) -> pd.Dat
     return table[(table["metric"] == metric) & table["query_set"].isin(list(query_sets))]
 
 
-def _compare(
-    scores: pd.DataFrame, pair: Sequence[str], weights: Mapping[str, float]
-) -> dict[str, Any]:
+def _compare(scores: pd.DataFrame, pair: Sequence[str]) -> dict[str, Any]:
     """Compare two models by their scores of one metric; empty without common scores."""
     if len(pair) < 2:
         return {}
     first, second = pair
     wide = scores[scores["counts"] & scores["model_name"].isin(pair)].pivot(
-        index=["query_set", "query_name", "cluster"], columns="model_name", values="distance"
+        index=["query_set", "query_name", "cluster", "weight"],
+        columns="model_name",
+        values="distance",
     )
     both = wide.dropna()
     differences = both[second] - both[first]
     # Weights as in overall scores: each set has its weight, its queries share it equally.
     sizes = differences.groupby("query_set").transform("size")
-    shares = both.index.get_level_values("query_set").map(dict(weights)).to_numpy(float) / sizes
+    shares = both.index.get_level_values("weight").to_numpy(float) / sizes
     if not shares.sum() > 0:
         return {}
     weighted = differences * shares / shares.sum()

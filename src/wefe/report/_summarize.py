@@ -58,9 +58,8 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     - 'words': word sets, lost words and individual biases, per query.
     - 'methods', 'provenance': how the results were made.
     """
-    labels = [model.label for model in results.plan.models]
-    scores = scored(results)
-    summary: dict[str, Any] = _plain(_tables(results, scores, labels))
+    labels, scores = [*results._models], scored(results)
+    summary: dict[str, Any] = _plain(_tables(results, scores))
     summary["is_large"] = len(labels) > MOST_MODELS
     names = ["metric", "query_set", "query_name", "model_name"]
     as_shown = scores.assign(**{name: scores[name].map(visible) for name in names})
@@ -89,8 +88,8 @@ def _plain(value: Any) -> Any:
     return visible_data(plain(value), "\n\t")
 
 
-def _tables(results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]) -> dict[str, Any]:
-    plan, ranks = results.plan, rankings(results)
+def _tables(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
+    plan = results.plan
     return {
         "name": plan.name,
         "description": plan.description,
@@ -99,10 +98,10 @@ def _tables(results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]) 
             {"name": part.name, "weight": part.weight, "left_out": part.left_out}
             for part in plan.query_sets
         ],
-        "rankings": list(_rankings(results, scores, ranks)),
-        "metrics": list(_metrics(results, scores, labels)),
-        "correlations": list(_correlations(results, ranks)),
-        "pairs": list(first_and_second(results, scores, ranks)),
+        "rankings": list(_rankings(results, scores)),
+        "metrics": list(_metrics(results, scores)),
+        "correlations": list(_correlations(results)),
+        "pairs": list(first_and_second(results, scores)),
         "changes": list(_changes(results)),
         "quality": _quality(results),
         "silhouettes": list(_silhouettes(results)),
@@ -146,13 +145,11 @@ def _kinds(results: StudyResults) -> dict[str, str]:
     return kinds | ({settings["quality"]["name"]: "quality"} if settings["quality"] else {})
 
 
-def _rankings(
-    results: StudyResults, scores: pd.DataFrame, every: Mapping[str, pd.DataFrame]
-) -> Iterator[dict[str, Any]]:
+def _rankings(results: StudyResults, scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
     settings, kinds = results.plan.settings, _kinds(results)
     external = {part["name"]: pd.Series(part["scores"]) for part in settings["external"]}
     function = settings["aggregation"]["function"]
-    for name, ranks in every.items():
+    for name, ranks in rankings(results).items():
         best = results.totals.query("query_set == @name").groupby("metric")["best"].first()
         in_set = scores[(scores["query_set"] == name) | (name == OVERALL)]
         no_bias = in_set.groupby("metric")["no_bias_value"].unique()
@@ -186,11 +183,9 @@ def _rankings(
         }
 
 
-def _correlations(
-    results: StudyResults, every: Mapping[str, pd.DataFrame]
-) -> Iterator[dict[str, Any]]:
+def _correlations(results: StudyResults) -> Iterator[dict[str, Any]]:
     kinds, method = _kinds(results), results.plan.settings["aggregation"]["correlation"]
-    for name, ranks in every.items():
+    for name, ranks in rankings(results).items():
         correlations = calculate_ranking_correlations(ranks, method)
         # Each pair once; the last item says whether both rank by bias.
         pairs = [
@@ -211,9 +206,7 @@ def _correlations(
 # Scores
 
 
-def _metrics(
-    results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def _metrics(results: StudyResults, scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for metric in results.plan.metrics:
         own = scores[scores["metric"] == metric.label]
         no_bias = sorted(own["no_bias_value"].unique()) or [metric.scale.no_bias_value]
@@ -240,7 +233,7 @@ def _metrics(
             "no_bias": no_bias,
             # The bounds of scores on these queries.
             "range": [own["scale_min"].min(), own["scale_max"].max()],
-            "models": labels,
+            "models": [*results._models],
             "parts": parts,
             # The score that is farthest from no bias, if there is any.
             "farthest": records(known.sort_values(order).iloc[-1:][order]),
@@ -321,7 +314,7 @@ def _silhouettes(results: StudyResults) -> Iterator[dict[str, Any]]:
 
 
 def _retrieval(results: StudyResults) -> Iterator[dict[str, Any]]:
-    names = ("k", "ndcg", "confidence", "groups", "gaps", "null", "decided", "lowest")
+    names = ("k", "ndcg", "confidence", "groups", "gaps", "decided", "lowest")
     for task, audit in results.retrieval():
         yield {name: getattr(audit, name) for name in names} | {
             "audit": task.place["audit"],
