@@ -211,6 +211,7 @@ def test_overall_score_keeps_metrics_apart_and_refuses_to_mix_aggregations(toy_m
 
 
 UNAGGREGATED = pd.DataFrame({"query_name": ["q"], "score": [1.0]})
+SUM = pd.DataFrame({"ECT: G sum score": [1.8, 1.2]}, ["a", "b"])
 MATRIX = pd.DataFrame({"a wrt b": [1.0], "c wrt d": [2.0]}, index=["m"]).rename_axis(columns="WEAT")
 
 
@@ -220,6 +221,7 @@ MATRIX = pd.DataFrame({"a wrt b": [1.0], "c wrt d": [2.0]}, index=["m"]).rename_
         (lambda: create_ranking([{"a": 1}]), TypeError, "element 0 must be a DataFrame"),
         (lambda: create_ranking(UNAGGREGATED), ValueError, "wefe.aggregate"),
         (lambda: create_ranking([MATRIX]), ValueError, "aggregate_results=True"),
+        (lambda: create_ranking([SUM]), ValueError, "a sum over an unknown number of scores"),
         (lambda: create_ranking(pd.DataFrame({"x": [1, 2]}, ["a", "a"])), ValueError, "duplicate"),
         (lambda: overall_scores([score_column(M1, "x", 0)]), TypeError, "aggregate"),
         (lambda: overall_scores(totals(M1, "x"), weights={"x": -1}), ValueError, "at least 0"),

@@ -11,7 +11,7 @@ import pandas as pd
 
 from wefe._checks import check_choice, check_number, check_sequence, found, logger
 from wefe._visible import numbered
-from wefe.aggregation import Best, best_of_heading, heading_of, matrix_of
+from wefe.aggregation import HEADING, Best, best_of_heading, heading_of, matrix_of, metric_of_label
 
 __all__ = ["calculate_ranking_correlations", "create_ranking", "overall_scores", "score_column"]
 
@@ -234,6 +234,12 @@ def _columns(
             )
         n_answered = int(table.iloc[:, :-1].notna().all().sum())
         best = best_of_heading(name, n_answered) if order_needed else "lower"
+        match = HEADING.fullmatch(name)
+        if best is None and match and metric_of_label(match["label"]):
+            raise ValueError(
+                f"results_dataframes: {name!r} is a sum over an unknown number of scores. Rank the "
+                "tables that wefe.aggregate returns, or pass ascending."
+            )
         if best is None:
             logger.warning(
                 "it is unknown what is better in %r, so lower scores are ranked first. Use "
