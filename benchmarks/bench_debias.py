@@ -67,10 +67,9 @@ def make(folder: Path, n_words: int) -> tuple[Path, Path]:
         "sets": sets,
         "specific": specific,
         # As many as the published list of gender-specific words has.
-        "definitional": [
-            *specific,
-            *(word for word in vocabulary if word.startswith("w")),
-        ][:N_DEFINITIONAL],
+        "definitional": [*specific, *(word for word in vocabulary if word.startswith("w"))][
+            :N_DEFINITIONAL
+        ],
         "target": [word for word in vocabulary if word.startswith("w")][
             : TARGETS if n_words > QUICK else QUICK_TARGETS
         ],

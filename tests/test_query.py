@@ -199,12 +199,7 @@ def test_wrong_sets_are_refused(side, sets, error, message):
 
 @pytest.mark.parametrize("side", ["target", "attribute"])
 @pytest.mark.parametrize(
-    ("names", "error"),
-    [
-        (["Same", "Same"], ValueError),
-        (["One"], ValueError),
-        ("AB", TypeError),
-    ],
+    ("names", "error"), [(["Same", "Same"], ValueError), (["One"], ValueError), ("AB", TypeError)]
 )
 def test_wrong_names_are_refused(side, names, error):
     # Two sets with one name overwrote each other in older releases.

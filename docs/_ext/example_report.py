@@ -31,9 +31,7 @@ STUDY = {
     "metrics": [{"metric": name} for name in ("weat-es", "rnd", "ect", "mac", "rnsb")],
     "intervals": {"n_bootstrap": 200},
     "audit": {"scores": True},
-    "mitigations": [
-        {"method": "hard-debias", "criterion": "gender", "models": ["minilm-words"]},
-    ],
+    "mitigations": [{"method": "hard-debias", "criterion": "gender", "models": ["minilm-words"]}],
 }
 FILE = "example_report.html"
 

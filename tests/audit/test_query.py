@@ -383,11 +383,7 @@ def test_what_cannot_be_audited(toy_model):
 
 @pytest.mark.parametrize(
     ("options", "error"),
-    [
-        ({"epsilon": 1.5}, ValueError),
-        ({"ddof": 2}, ValueError),
-        ({"epsilom": 0.1}, TypeError),
-    ],
+    [({"epsilon": 1.5}, ValueError), ({"ddof": 2}, ValueError), ({"epsilom": 0.1}, TypeError)],
 )
 def test_wrong_options_are_named_even_where_they_do_not_matter(toy_model, options, error):
     with pytest.raises(error, match=next(iter(options))):

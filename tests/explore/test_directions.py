@@ -19,13 +19,7 @@ def test_the_direction_of_two_groups_is_that_of_the_worked_example(toy_model):
     np.testing.assert_allclose(found.explained_variance_ratio, [0.996115, 0.003885, 0], atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "criterion",
-    [
-        PAIRS,
-        Criterion("sex", PAIRS, class_names=["she", "he"]),
-    ],
-)
+@pytest.mark.parametrize("criterion", [PAIRS, Criterion("sex", PAIRS, class_names=["she", "he"])])
 def test_a_criterion_may_be_written_in_many_ways(toy_model, criterion):
     found = bias_directions(toy_model, criterion)
     assert found.groups == ("she", "he")

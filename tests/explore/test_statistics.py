@@ -19,10 +19,7 @@ WOMEN = {"home": 0.9, "kids": 0.8, "boss": 0.1, "job": 0.3, "nurse": 0.7, "pilot
 
 @pytest.mark.parametrize(
     ("measure", "expected"),
-    [
-        ("projection", [0.517465, -0.497935, 0.124241]),
-        ("sc-weat", [1.976629, -1.957555, 1.233936]),
-    ],
+    [("projection", [0.517465, -0.497935, 0.124241]), ("sc-weat", [1.976629, -1.957555, 1.233936])],
 )
 def test_biases_are_those_of_the_worked_example(toy_model, measure, expected):
     found = correlate_with_statistic(toy_model, WOMEN, GENDER, measure=measure)

@@ -338,8 +338,7 @@ def test_auto_counts_where_a_first_look_may_not_be_enough(paired, alternative):
 
 @each_alternative
 @pytest.mark.parametrize(
-    ("x", "y"),
-    [([1.0], [0.0]), ([1.0, 1.0], [1.0, 1.0, 1.0]), ([5.0, 5.0, 5.0], [0.0, 0.0, 0.0])],
+    ("x", "y"), [([1.0], [0.0]), ([1.0, 1.0], [1.0, 1.0, 1.0]), ([5.0, 5.0, 5.0], [0.0, 0.0, 0.0])]
 )
 def test_saddlepoint_p_values_of_odd_values_are_p_values(x, y, alternative):
     p_value = permutation_test(x, y, alternative=alternative, method="saddlepoint").p_value

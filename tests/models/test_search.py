@@ -136,8 +136,7 @@ def assert_same_words(ours, theirs):
 
 
 @pytest.mark.parametrize(
-    ("positive", "negative"),
-    [("nurse", []), (["king", "woman"], "man"), (["she", "she"], ["he"])],
+    ("positive", "negative"), [("nurse", []), (["king", "woman"], "man"), (["she", "she"], ["he"])]
 )
 def test_most_similar_agrees_with_gensim(packaged_model, positive, negative):
     theirs = pytest.importorskip("gensim").models.KeyedVectors(packaged_model.dim)

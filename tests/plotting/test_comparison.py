@@ -43,10 +43,7 @@ def test_there_is_a_panel_for_each_metric_for_cost_and_for_what_remains(table, s
     assert [axis.ticktext for axis in figure.select_yaxes()] == [
         ("Career", "Math &lt;b&gt;"),
         ("Career",),
-        (
-            "word similarity",
-            "mean cosine displacement",
-        ),
+        ("word similarity", "mean cosine displacement"),
         ("classification accuracy",),
     ]
 

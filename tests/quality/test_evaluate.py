@@ -267,11 +267,7 @@ def test_an_encoder_answers_all_but_analogies():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "error"),
-    [
-        ({"model": "glove"}, TypeError),
-        ({"benchmark": [("a", "b")]}, TypeError),
-    ],
+    ("wrong", "error"), [({"model": "glove"}, TypeError), ({"benchmark": [("a", "b")]}, TypeError)]
 )
 def test_what_is_wrong_is_named(toy_model, wrong, error):
     with pytest.raises(error, match=next(iter(wrong))):

@@ -51,10 +51,7 @@ def test_a_label_names_a_metric_in_all_tables(folder):
 def test_a_study_gives_what_run_queries_gives(folder, metric, params):
     results = run(declared(folder, metrics=[metric], random_state=3, lookup={"own_words": True}))
     assert results.is_complete
-    asked = {
-        "metric_params": {**FORMS, "random_state": 3, **params},
-        "generate_subqueries": True,
-    }
+    asked = {"metric_params": {**FORMS, "random_state": 3, **params}, "generate_subqueries": True}
     name, models = metric["metric"].removesuffix("-es"), opened(folder, "whole", "short")
     aggregation = {"aggregate_results": True, "aggregation_function": "bias_avg"}
     table = run_queries(name, QUERIES[:2], models, "gender", **aggregation, **asked)
@@ -286,8 +283,7 @@ def test_a_model_in_another_format_or_opened_again_has_the_same_results(folder):
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"ignore": []}, {"target": ["math"]}, {"params": {"pca_args": {"n_components": 2}}}],
+    "change", [{"ignore": []}, {"target": ["math"]}, {"params": {"pca_args": {"n_components": 2}}}]
 )
 def test_what_a_mitigation_does_is_part_of_what_its_results_are_kept_under(folder, change):
     first = run(declared(folder, mitigations=[HARD]))

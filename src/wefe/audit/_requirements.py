@@ -159,11 +159,7 @@ def check_requirements(
     _search.check_repeatable(probe, first)
     verdicts: dict[Property, bool | None] = {}
     counterexamples: dict[Property, Counterexample] = {}
-    searches = (
-        _search.search_comparable,
-        _search.search_trustworthy,
-        _search.search_false_alarm,
-    )
+    searches = (_search.search_comparable, _search.search_trustworthy, _search.search_false_alarm)
     for name, search, stream in zip(get_args(Property), searches, streams, strict=True):
         verdicts[name] = known[name].verdict if name in known else None
         if verdicts[name] or (name == "comparable" and name in known):

@@ -12,12 +12,7 @@ import pandas as pd
 from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe.datasets import Criterion
 from wefe.debias._evidence import CommonWords, plain_words, without_noise
-from wefe.explore._directions import (
-    CriterionLike,
-    as_criterion,
-    bias_directions,
-    look_up,
-)
+from wefe.explore._directions import CriterionLike, as_criterion, bias_directions, look_up
 from wefe.explore._projections import METHODS, MapMethod, in_two_dimensions, usable_method
 from wefe.metrics._geometry import Vectors, unit, unit_rows
 from wefe.metrics._recovery import (

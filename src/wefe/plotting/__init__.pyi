@@ -4,9 +4,7 @@ from ._bars import plot_queries_results as plot_queries_results
 from ._bars import plot_ranking as plot_ranking
 from ._comparison import plot_comparison as plot_comparison
 from ._heat_maps import plot_direction_correlations as plot_direction_correlations
-from ._heat_maps import (
-    plot_negative_sentiment_correlation as plot_negative_sentiment_correlation,
-)
+from ._heat_maps import plot_negative_sentiment_correlation as plot_negative_sentiment_correlation
 from ._heat_maps import plot_ranking_correlations as plot_ranking_correlations
 from ._lines import plot_layer_scores as plot_layer_scores
 from ._lines import plot_silhouettes as plot_silhouettes
