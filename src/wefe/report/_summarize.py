@@ -58,7 +58,7 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     - 'words': word sets, lost words and individual biases, per query.
     - 'methods', 'provenance': how the results were made.
     """
-    labels, scores = [*results._models], scored(results)
+    labels, scores = [*results.plan._models], scored(results)
     summary: dict[str, Any] = _plain(_tables(results, scores))
     summary["is_large"] = len(labels) > MOST_MODELS
     names = ["metric", "query_set", "query_name", "model_name"]
@@ -233,7 +233,7 @@ def _metrics(results: StudyResults, scores: pd.DataFrame) -> Iterator[dict[str, 
             "no_bias": no_bias,
             # The bounds of scores on these queries.
             "range": [own["scale_min"].min(), own["scale_max"].max()],
-            "models": [*results._models],
+            "models": [*results.plan._models],
             "parts": parts,
             # The score that is farthest from no bias, if there is any.
             "farthest": records(known.sort_values(order).iloc[-1:][order]),
