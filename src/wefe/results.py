@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from wefe._checks import listed, logger
 from wefe._visible import html_table
 from wefe.embeddings import EmbeddedQuery, WordSet, log_lost
-from wefe.metrics._declaration import Measurement
 from wefe.query import Query
 
 __all__ = ["MetricResult"]
@@ -34,6 +33,33 @@ def uses_of(sets: Iterable[WordSet]) -> tuple[WordUse, ...]:
     return tuple(
         WordUse(part.name, part.words, part.lost, part.n_entries, part.lost_share) for part in sets
     )
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What `_compute` of a metric returns if the result has more entries than the score.
+
+    Attributes
+    ----------
+    values : dict
+        The entries of the result after 'query_name', in this order; 'result' comes first.
+    nan_reason : str or None
+        Why 'result' is NaN; None if it is a number, or to give a general reason.
+    details : dict
+        The `details` of the result.
+    warnings : tuple of str
+        The `warnings` of the result.
+
+    Examples
+    --------
+    >>> Measurement({"result": 0.2, "lean": 0.2}, details={"by_word": {"nurse": 0.2}}).values
+    {'result': 0.2, 'lean': 0.2}
+    """
+
+    values: Mapping[str, Any]
+    nan_reason: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 class MetricResult(dict[str, Any]):

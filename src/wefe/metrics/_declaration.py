@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -18,6 +18,7 @@ from wefe._checks import (
     check_random_state,
     found,
 )
+from wefe.results import Measurement as Measurement
 
 # Parameters of type ``Annotated[type, check]`` use ``check(name, value)``, which may raise.
 
@@ -110,30 +111,3 @@ class Scale:
             ``abs(scores - no_bias_value)``, the order of the WEFE paper (section 3.1); NaN for NaN.
         """
         return abs(scores - self.no_bias_value)
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What `_compute` of a metric returns if the result has more entries than the score.
-
-    Attributes
-    ----------
-    values : dict
-        The entries of the result after 'query_name', in this order; 'result' comes first.
-    nan_reason : str or None
-        Why 'result' is NaN; None if it is a number, or to give a general reason.
-    details : dict
-        The `details` of the result.
-    warnings : tuple of str
-        The `warnings` of the result.
-
-    Examples
-    --------
-    >>> Measurement({"result": 0.2, "lean": 0.2}, details={"by_word": {"nurse": 0.2}}).values
-    {'result': 0.2, 'lean': 0.2}
-    """
-
-    values: Mapping[str, Any]
-    nan_reason: str | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
