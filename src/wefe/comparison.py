@@ -191,18 +191,18 @@ def _weights(evaluation: Evaluation, wanted: Resampling, whole: bool = False) ->
     def drawn_for(words: Sequence[str]) -> np.random.Generator:
         return np.random.default_rng([wanted.seed, *"\n".join(words).encode()])
 
-    weights, n_bootstrap = dict[int, Weights](), wanted.n_bootstrap
+    weights: dict[int, Weights] = {}
     for stratum, size in evaluation.strata.items():
         rows = zip(*(evaluation.sets[i].words for i in stratum), strict=True)
         # Both orders of a pair get the same weights.
         members = [sorted(w.removeprefix(evaluation.prefix) for w in row) for row in rows]
         if whole:
-            matrix = np.empty((n_bootstrap, size))
+            matrix = np.empty((wanted.n_bootstrap, size))
             order = sorted(range(size), key=members.__getitem__)
             generator = drawn_for([word for row in order for word in members[row]])
-            matrix[:, order] = generator.multinomial(size, [1 / size] * size, n_bootstrap)
+            matrix[:, order] = generator.multinomial(size, [1 / size] * size, wanted.n_bootstrap)
         else:
-            columns = [drawn_for(each).standard_exponential(n_bootstrap) for each in members]
+            columns = [drawn_for(each).standard_exponential(wanted.n_bootstrap) for each in members]
             matrix = np.stack(columns, axis=1)
             matrix *= size / matrix.sum(axis=1, keepdims=True)
         weights |= dict.fromkeys(stratum, Weights(matrix))

@@ -406,7 +406,8 @@ def _look_up(
     strategy: Strategy = "first",
 ) -> tuple[tuple[_Found, ...], FloatArray]:
     """Return what is found of each set, and the vectors of all forms."""
-    prefix, found = model.vocab_prefix, []
+    prefix = model.vocab_prefix
+    found: list[_Found] = []
     plain = preprocessors is None and strategy == "first" and not model._hidden
     for _, words in sets:
         written = tuple(prefix + word for word in words) if prefix else words
@@ -414,7 +415,8 @@ def _look_up(
             found.append(_all_found(written))
             continue
         hits = forms_found(model, words, preprocessors, strategy)
-        row_of = dict(zip(dict.fromkeys(itertools.chain(*hits.values())), itertools.count()))
+        different = dict.fromkeys(itertools.chain(*hits.values()))
+        row_of = {form: row for row, form in enumerate(different)}
         first_row = tuple(row_of[hits[word][0]] if hits[word] else None for word in words)
         found.append((tuple(row_of), tuple(word for word in hits if not hits[word]), first_row))
     # One call, so that an encoder computes all vectors in one batch.
@@ -474,7 +476,7 @@ _Found: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[int | None, ..
 
 @functools.lru_cache(maxsize=1024)  # the same sets are looked up in many models
 def _all_found(words: tuple[str, ...]) -> _Found:
-    row_of = dict(zip(dict.fromkeys(words), itertools.count()))
+    row_of = {word: row for row, word in enumerate(dict.fromkeys(words))}
     return tuple(row_of), (), tuple(row_of[word] for word in words)
 
 

@@ -102,7 +102,7 @@ class MetricResult(dict[str, Any]):
         self.targets = uses_of(embedded.targets)
         self.attributes = uses_of(embedded.attributes)
         self.nan_reason = measured.nan_reason
-        self.details = dict(measured.details)
+        self.details = dict(measured.details or {})
         self.warnings = measured.warnings
 
     def __repr__(self) -> str:

@@ -436,7 +436,7 @@ def _log(scores: pd.DataFrame, *, with_lost_words: bool) -> None:
         logger.warning("%s lacks %d words of %r: %s", row.model_name, *words)
 
 
-def _audited(answer: Answer, *asked: Any, **options: Any) -> list[str]:
+def _audited(answer: Answer, /, *asked: Any, **options: Any) -> list[str]:
     """Return the warnings of a score, with those of the audit if it is not NaN."""
     from wefe.audit import score_warnings  # a slow import
 

@@ -29,10 +29,8 @@ CHOICES = {
     "unicode_form": ("NFC", "NFD", "NFKC", "NFKD"),
     "apostrophes": tuple(_APOSTROPHES),
 }
-
-
-# Forms in which a query's words may be looked up by any of the options of a preprocessor.
 _VALUES: dict[str, Any] = {**dict.fromkeys(CASES, (True,)), **CHOICES}
+# Forms in which a query's words may be looked up by any of the options of a preprocessor.
 _ALL_FORMS: tuple[Any, ...] = tuple(
     {name: value for name, value in zip(_VALUES, values, strict=True) if value is not None}
     for values in itertools.product(*((None, *choices) for choices in _VALUES.values()))

@@ -167,6 +167,7 @@ def check_requirements(
         if cases := search(probe, n_trials, stream):
             counterexamples[name], verdicts[name] = Counterexample(name, probe, cases), False
     label, told = _label(probe, metric_params or {}), _told(probe, n_trials)
+    probe.errors.clear()  # they would keep alive all that the metric worked on
     return Requirements(label, design.groups, probe.b_0, verdicts, known, counterexamples, told)
 
 

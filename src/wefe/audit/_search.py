@@ -92,7 +92,7 @@ class Counterexample:
         self.how = " against ".join(case.how for case in cases)
 
     def evaluate(self) -> list[float]:
-        """Return the score of each model, computed from its vectors; NaN if it is undefined."""
+        """Return the score of each model, computed again; NaN if it is undefined."""
         again = (self._probe.score(case.groups, case.words) for case in self._cases)
         return [score + self._probe.b_0 for score in again]
 

@@ -97,7 +97,7 @@ class _ClassDebias(RowwiseDebias):
             self._require(definitional_sets=definitional_sets)
             sets = self._check_sets_size(definitional_sets, "definitional", None)
             # Names are those of the sets of a criterion, which `fits` loaded, not of other sets.
-            own: Any = criterion
+            own = criterion if isinstance(criterion, Criterion) else None
             names = own.class_names if own and own.definitional_sets is definitional_sets else ()
             words_by_class = self._word_classes(model, sets, names)
         self.words_by_class_, vectors, labels = look_up(model, words_by_class)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: Frequent words: Gonen and Goldberg (2019) look at that many from the start of a vocabulary.
 FREQUENT = 50_000
-# Vectors of a block: some MB in float64.
+# Numbers of a block: some MB in float64.
 _BLOCK_NUMBERS = 1 << 20
 
 COLUMNS = (
@@ -88,8 +88,8 @@ def paired_scores(
             return [score(column, kept) for column in table]
 
         scores = scores_of(np.arange(n))
-        kept = (np.setdiff1d(np.arange(n), group) for group in deletion_groups(n))
-        left = np.array([scores_of(rows) for rows in kept]).reshape(-1, n_models).T
+        parts = (np.setdiff1d(np.arange(n), group) for group in deletion_groups(n))
+        left = np.array([scores_of(rows) for rows in parts]).reshape(-1, n_models).T
     return [
         {"before": scores[0], "after": after, **paired_errors([left[0]], [each])}
         for after, each in zip(scores[1:], left[1:], strict=True)

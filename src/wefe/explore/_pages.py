@@ -289,8 +289,9 @@ class WordPage:
         It has the attributes by name (tables as rows), 'model', 'n_neighbors', and the keys of
         :meth:`BiasDirections.to_dict`.
         """
-        own = {**vars(self), "shares": self.shares.rename_axis("group").reset_index()}
-        names = {"model": own.pop("model_name"), **own.pop("directions").to_dict()}
+        names = {"word": self.word, "model": self.model_name, **self.directions.to_dict()}
+        own = {k: v for k, v in vars(self).items() if k not in ("model_name", "directions")}
+        own |= {"shares": self.shares.rename_axis("group").reset_index()}
         return {**names, **plain(own), "n_neighbors": len(self.neighbors)}
 
     def __repr__(self) -> str:

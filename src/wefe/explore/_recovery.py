@@ -105,8 +105,9 @@ def recovery_tests(
     3  neighbours   0.76    0.00  0.69  0.81
     """
     k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
-    looked_up = model, original, known, n_words, preprocessors
-    common, vocabulary, bias, most_biased, notes = _former_bias(*looked_up)
+    common, vocabulary, bias, most_biased, notes = _former_bias(
+        model, original, known, n_words, preprocessors
+    )
     vectors = common.vectors(-1, vocabulary)
     groups = [vectors[own] for own in most_biased]
     tests = [("clusters", "", cluster_test(groups, random_state=seed), notes)]
@@ -249,8 +250,7 @@ def cluster_map(
     (['word', 'x', 'y', 'group', 'cluster'], 0.99)
     """
     known, seed = as_criterion(criterion), as_seed(random_state)
-    looked_up = model, original, known, n_words, preprocessors
-    common, vocabulary, _, groups, _ = _former_bias(*looked_up)
+    common, vocabulary, _, groups, _ = _former_bias(model, original, known, n_words, preprocessors)
     numbers = vocabulary[np.concatenate(groups)]
     vectors = common.vectors(-1, numbers)
     points = in_two_dimensions(vectors, method, seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import as_seed, check_array, found, progress_bar
-from wefe._wordset import Vectors, WordSet, n_cases_of
+from wefe._wordset import Vectors, WordSets, n_cases_of
 from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Count, Measurement, RandomState, Scale
@@ -163,7 +163,7 @@ class RNSB(BaseMetric):
     def _is_default(self) -> bool:
         return self.estimator is None and self.estimator_params is None
 
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+    def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         if not self._is_default or self.holdout:
             return super()._scores(targets, attributes)
         data, weights = _training_data(attributes), partial(_weights, attributes)
@@ -171,7 +171,7 @@ class RNSB(BaseMetric):
         vectors = np.concatenate([part.vectors for part in targets])
         return _divergence(_negative_probabilities(coefficients, vectors), _weights(targets))
 
-    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+    def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         words = [(part.name, word) for part in targets for word in part.words]
         vectors = np.concatenate([part.vectors for part in targets])
         x, y = _training_data(attributes)
@@ -200,7 +200,7 @@ class RNSB(BaseMetric):
             negative_sentiment_distribution=dict(zip(forms, shares.tolist(), strict=True)),
         )
 
-    def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
+    def _why_undefined(self, targets: WordSets, attributes: WordSets) -> str:
         return "the classifier gives every target word a probability of 0"
 
     def _train(self, x: Vectors, y: Vectors, vectors: Vectors) -> _Iterations:
@@ -316,7 +316,7 @@ def _make_classifier(estimator: Any, params: Mapping[str, Any] | None, seed: int
     )
 
 
-def _training_data(classes: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
+def _training_data(classes: WordSets) -> tuple[Vectors, Vectors]:
     labels = np.repeat([1.0, -1.0], [len(part) for part in classes])
     return np.concatenate([part.vectors for part in classes]), labels
 
@@ -347,7 +347,7 @@ def _negative_probabilities(coefficients: Vectors, vectors: Vectors) -> Vectors:
     return sigmoid(-coefficients @ with_intercept(vectors).T)
 
 
-def _weights(sets: Sequence[WordSet], cases: slice = slice(None)) -> Vectors:
+def _weights(sets: WordSets, cases: slice = slice(None)) -> Vectors:
     """Weight of each word of all sets in some cases: (n_cases, n_words)."""
     parts = [part.weights.matrix(cases) for part in sets]
     n_rows = max(map(len, parts))

@@ -92,12 +92,13 @@ def sembias(
     best = cosines >= cosines.max(axis=1, keepdims=True) - _TIE
     votes = best / best.sum(axis=1, keepdims=True).clip(min=1)
     records = []
-    for name, size in (("all", len(asked)), ("subset", n_subset)):
+    parts = {"all": len(asked)} | ({"subset": n_subset} if n_subset else {})
+    for name, size in parts.items():
         start = len(asked) - size
         n_used, n_lost = int(used[start:].sum()), int(lost[start:].sum())
         n_ties = np.count_nonzero(best[start:].sum(axis=1) > 1)
         counts = {"n_questions": size, "n_used": n_used, "n_lost": n_lost, "n_ties": n_ties}
-        for kind in _KINDS if size else ():
+        for kind in _KINDS:
             share = float(votes[start:, np.equal(_LABELS, kind)].sum()) / (n_used or math.nan)
             records.append({"part": name, "kind": kind, "share": share, **counts})
     return pd.DataFrame(records)

@@ -89,7 +89,7 @@ def _rows(
     return {word: own + alike[(prefix + word).lower()] for word, own in rows.items()}
 
 
-# The attributes of a `QualityScore` from `score` on.
+# The score, `n_used`, `nan_reason`, `lost_words` and `details` of a :class:`QualityScore`.
 _Measured: TypeAlias = tuple[Any, ...]
 # Cosines that differ by less are equal except for rounding.
 _ROUNDING = 1e-12
@@ -207,8 +207,9 @@ def evaluate(
         "categorisation": partial(_categorisation, seed=seed),
         "outlier": _outliers,
     }
-    measured = measures[asked.kind](model, asked)
-    score = QualityScore(asked.name, asked.kind, model.name, *measured)
+    value, n_used, *others = measures[asked.kind](model, asked)
+    names = asked.name, asked.kind, model.name
+    score = QualityScore(*names, value, n_used, asked.n_items, *others)
     if score.nan_reason is not None:
         logger.warning("%s is NaN for %s: %s", asked.name, model.name, score.nan_reason)
     return score
@@ -252,15 +253,15 @@ def _similarity(model: WordEmbeddingModel, benchmark: Benchmark) -> _Measured:
     n_used = int(used.sum())
     if n_used < 2:
         reason = f"the model has both words of {n_used} of {benchmark.n_items} pairs; it needs 2"
-        return math.nan, n_used, benchmark.n_items, reason, lost
+        return math.nan, n_used, reason, lost
     human = average_ranks(np.array(benchmark.scores)[used])
     ours = average_ranks(cosines[used], tolerance=_ROUNDING)
     for ranks, what in ((ours, "cosines"), (human, "human scores")):
         if np.ptp(ranks) == 0:
             reason = f"the {what} of all {n_used} pairs are equal: correlation is undefined"
-            return math.nan, n_used, benchmark.n_items, reason, lost
+            return math.nan, n_used, reason, lost
     score = min(max(pearson(human, ours), -1.0), 1.0)
-    return score, n_used, benchmark.n_items, None, lost
+    return score, n_used, None, lost
 
 
 def _analogies(model: WordEmbeddingModel, benchmark: Benchmark, progress: bool) -> _Measured:
@@ -269,14 +270,14 @@ def _analogies(model: WordEmbeddingModel, benchmark: Benchmark, progress: bool) 
             "analogies need a vocabulary, and an encoder has none; evaluate its input "
             "embeddings instead, which wefe.load opens"
         )
-        return math.nan, 0, benchmark.n_items, reason
+        return math.nan, 0, reason
     asked, right, lost, n_candidates = answer_analogies(model, benchmark, progress)
     details = {"sections": _sections(benchmark, asked, right), "n_candidates": n_candidates}
     n_used = int(asked.sum())
     if n_used == 0:
         reason = f"no question has all its words among the first {n_candidates:,} of the model"
-        return math.nan, 0, benchmark.n_items, reason, lost, details
-    return float(right.sum() / n_used), n_used, benchmark.n_items, None, lost, details
+        return math.nan, 0, reason, lost, details
+    return float(right.sum() / n_used), n_used, None, lost, details
 
 
 def _sections(benchmark: Benchmark, asked: Mask, right: Mask) -> dict[Any, Any]:
@@ -299,10 +300,10 @@ def _outliers(model: WordEmbeddingModel, benchmark: Benchmark) -> _Measured:
     details: dict[str, Any] = {"sections": _sections(benchmark, asked, positions == 1)}
     if n_used == 0:
         reason = "the model lacks a word of every question"
-        return math.nan, 0, benchmark.n_items, reason, lost, details
+        return math.nan, 0, reason, lost, details
     details["position"] = float(positions[asked].mean())
     score = float((positions[asked] == 1).mean())
-    return score, n_used, benchmark.n_items, None, lost, details
+    return score, n_used, None, lost, details
 
 
 def _categorisation(model: WordEmbeddingModel, benchmark: Benchmark, seed: int) -> _Measured:
@@ -318,7 +319,7 @@ def _categorisation(model: WordEmbeddingModel, benchmark: Benchmark, seed: int) 
             f"the model has {len(used)} words of {n_categories} categories; at least 2 categories "
             "and more words than categories are needed"
         )
-        return math.nan, len(used), benchmark.n_items, reason, lost, details
+        return math.nan, len(used), reason, lost, details
     points = np.array([vectors[word] for word in words])
     methods = {
         "k-means": KMeans(n_categories, n_init=_STARTS, random_state=seed),
@@ -329,4 +330,4 @@ def _categorisation(model: WordEmbeddingModel, benchmark: Benchmark, seed: int) 
     purities = details["purities"] = {
         name: _purity(categories, method.fit_predict(points)) for name, method in methods.items()
     }
-    return max(purities.values()), len(used), benchmark.n_items, None, lost, details
+    return max(purities.values()), len(used), None, lost, details

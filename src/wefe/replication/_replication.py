@@ -132,7 +132,7 @@ class Replication:
             **self.paper,
             "notes": [*self.notes],
             "verdicts": self.verdicts(),
-            "tables": [_table(title, own.reset_index()) for title, own in self.tables.items()],
+            "tables": [_table(title, table.reset_index()) for title, table in self.tables.items()],
             "compared": _table("Printed values and those measured here", compared),
             "figures": list(own),
         }

@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -59,7 +60,7 @@ def _metric(metric: PlannedMetric, lookup: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def provenance(results: StudyResults) -> dict[str, Any]:
-    rows = [(task.kind, *map(vars(each).get, _OUTCOME)) for task, each in results._pairs]
+    rows = [(task.kind, *attrgetter(*_OUTCOME)(each)) for task, each in results._pairs]
     table = pd.DataFrame(rows, columns=["kind", *_OUTCOME])
     tasks = pd.crosstab(table["kind"], table["status"]).rename_axis(columns=None)
     tasks = tasks.reindex(table["kind"].unique(), columns=_STATUSES, fill_value=0).reset_index()

@@ -166,7 +166,8 @@ class _Reference:
         # Row i of the basis is where coordinate i points to.
         self.basis = np.linalg.qr(basis.standard_normal((self.dim, self.dim)))[0]
         self._targets = self._draw_targets(rarities[:n_groups], of_targets) @ self.basis
-        concepts = [self._draw_concept(*own, of_concepts) for own in enumerate(rarities[n_groups:])]
+        of_sets = enumerate(rarities[n_groups:])
+        concepts = [self._draw_concept(j, own, of_concepts) for j, own in of_sets]
         self._concepts = [np.concatenate(parts) for parts in zip(*concepts, strict=True)]
 
     def model(self, bias: float, *, fillers: bool = True) -> WordEmbeddingModel:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed, check_choice, logger, noted, progress_bar
+from wefe._checks import as_seed, check_choice, check_positive_int, logger, noted, progress_bar
 from wefe._same_words import on_same_words
 from wefe._visible import by_name, draw
 from wefe.metrics._base import BaseMetric
@@ -280,6 +280,7 @@ def silhouette_study(
                         WEAT-ES
     career Social group    0.81
     """
+    check_positive_int("n_runs", options.get("n_runs", 1))
     options |= {"random_state": as_seed(options.get("random_state", 0)), "progress": progress}
     measured = _checked_metrics(metrics, options)
     queries, models = by_name(queries, "query_name"), by_name(models)
