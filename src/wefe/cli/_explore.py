@@ -184,7 +184,7 @@ def _side_by_side(pages: Sequence[ModelPage]) -> list[str]:
 
 def _table_of(page: Any, lists: dict[str, list[str]]) -> pd.DataFrame:
     """Return the neighbours of a word; of a model, the lists of words or else extreme words."""
-    if hasattr(page, "neighbors"):
+    if hasattr(page, "neighbors"):  # it is a WordPage
         return pd.DataFrame({"model": page.model_name, "word": page.word, **page.neighbors})
     table: pd.DataFrame = page.extremes
     return page.projections[page.projections["set"].isin(lists)] if lists else table

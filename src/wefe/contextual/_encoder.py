@@ -10,7 +10,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -95,7 +95,7 @@ class Encoder:
     """
 
     network: Any
-    tokenizer: Any
+    tokenizer: InitVar[Any]  # large: only a copy of its fast part stays
     pipeline: Any
     label: str
     max_length: int | None
@@ -103,8 +103,8 @@ class Encoder:
     batch_size: int
     progress: bool
 
-    def __post_init__(self) -> None:
-        network, tokenizer = self.network, self.tokenizer
+    def __post_init__(self, tokenizer: Any) -> None:
+        network = self.network
         self._whole = network if self.pipeline is None else self.pipeline
         self._tokenizer = self._copied(tokenizer)
         self._add_space = marks_spaces(self._tokenizer)
@@ -128,10 +128,13 @@ class Encoder:
         self.max_length = self.max_length or limit
         self._tokenizer_json = self._tokenizer.to_str()
         self._tokenizer.enable_truncation(self.max_length, direction=self._truncation_side)
-        # Whether every text begins with a special token.
-        self.has_first_token = self._tokenizer.encode("a").special_tokens_mask[:1] == [1]
         self.dims = self._probe()
         self.n_layers = len(self.dims)
+
+    @cached_property
+    def has_first_token(self) -> bool:
+        """Whether every text begins with a special token."""
+        return bool(self._tokenizer.encode("a").special_tokens_mask[:1] == [1])
 
     @cached_property
     def pipeline_dim(self) -> int:
@@ -293,6 +296,7 @@ class Encoder:
                 hashed.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
                 raw = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
                 hashed.update(hashlib.blake2b(raw.numpy().data, digest_size=16).digest())
+                del raw  # before the next tensor is copied
         config = self.network.config.to_dict().items()
         hashed.update(_as_json({k: v for k, v in config if k[0] != "_" and k not in _IRRELEVANT}))
         hashed.update(self._tokenizer_json.encode())

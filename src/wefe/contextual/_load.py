@@ -175,7 +175,7 @@ def load_encoder(
     if function is None:
         _refuse("functions, and source is a model", rate=rate)
         opened = _open(source, revision=revision, **of_models)
-        encoder = Encoder(*opened[:3], name or opened[3], max_length, **shared)
+        encoder = Encoder(*opened[:3], label=name or opened[3], max_length=max_length, **shared)
         _check_pooling(encoder, pooling, max_length)
     else:
         if pooling not in ("auto", "sentence"):

@@ -7,7 +7,7 @@ import operator
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex, TypeAlias, cast
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,6 @@ from wefe.words import Preprocessors, Words, check_preprocessors, each_word, var
 
 # What stands for the word in a template.
 SLOT = "{}"
-#: Checked templates; None for words in isolation.
-Gaps: TypeAlias = tuple[str, ...] | None
 
 _ENCODE_FIRST = (
     "so it has no vector. Encode it first with prepare(...) or snapshot(...), given the words or "
@@ -76,7 +74,12 @@ class ContextualModel(WordEmbeddingModel):
     wv: EncodedVectors
 
     def __init__(
-        self, source: CachedEncoder, name: str, layer: int, asked_pooling: Pooling, templates: Gaps
+        self,
+        source: CachedEncoder,
+        name: str,
+        layer: int,
+        asked_pooling: Pooling,
+        templates: tuple[str, ...] | None,
     ) -> None:
         self._source, self._asked_pooling = source, asked_pooling
         encoder = source.encoder
@@ -251,7 +254,7 @@ class EncodedVectors(VectorTable):
     source: CachedEncoder
     layer: int
     pooling: Pooling
-    templates: Gaps
+    templates: tuple[str, ...] | None
     label: str
 
     def __post_init__(self) -> None:
@@ -268,6 +271,10 @@ class EncodedVectors(VectorTable):
     @property
     def requested(self) -> frozenset[str]:  # type: ignore[override]
         return frozenset(self.key_to_index)
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.key_to_index) * self.vector_size * 4
 
     def _contexts(self, words: Sequence[str]) -> list[Context]:
         return [

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from wefe._checks import check_choice
-from wefe.contextual import load_encoder
 from wefe.datasets._queries import QUERY_SETS, OpenedQueries, open_query_set, shipped_word_set
 from wefe.embeddings import Lookup as LookupOptions
 from wefe.metrics._declaration import hints_of
@@ -127,7 +126,11 @@ class ModelEntry(Part):
 
     @property
     def _load(self) -> Callable[..., WordEmbeddingModel]:
-        return load_encoder if self.is_encoder else load
+        if not self.is_encoder:
+            return load
+        from wefe.contextual import load_encoder  # quicker to start without it
+
+        return load_encoder
 
     @property
     def place(self) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -424,7 +425,7 @@ def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.retrieval import audit_ranking, name_frequencies
 
     options = {**what, "names": dict(what["names"])}
-    with suppress(ImportError):  # wordfreq is an extra
+    if find_spec("wordfreq") is not None:  # an extra
         options["frequency"] = name_frequencies(chain(*options["names"].values()))
     encoder: Any = place.model
     return {"audit": audit_ranking(encoder, **options).to_dict()}
