@@ -8,7 +8,8 @@ the female side.
 
 from wefe import load_test_model
 from wefe.explore import word_page
+from wefe.plotting import plot_neighborhood
 
 page = word_page(load_test_model(), "nurse", k=50)
-figure = page.plot()
+figure = plot_neighborhood(page)
 figure.show()

@@ -9,6 +9,7 @@ the four-fifths rule of thumb. A mean of word vectors stands for your encoder.
 import numpy as np
 
 from wefe import load_test_model
+from wefe.plotting import plot_impact_ratios
 from wefe.retrieval import audit_ranking, load_resume_names
 
 
@@ -20,5 +21,5 @@ def encode(texts):
 model = load_test_model()
 jobs = ["nurse for a hospital", "engineer for software", "lawyer for a law office"]
 cvs = ["{} worked as a nurse", "{} writes software", "{} is a lawyer"]
-figure = audit_ranking(encode, jobs, cvs, load_resume_names(), k=14).plot()
+figure = plot_impact_ratios(audit_ranking(encode, jobs, cvs, load_resume_names(), k=14))
 figure.show()

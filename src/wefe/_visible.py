@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -188,8 +187,3 @@ def templates(folder: Path, **options: Any) -> jinja2.Environment:
 
     options |= {"loader": jinja2.FileSystemLoader(folder), "undefined": jinja2.StrictUndefined}
     return jinja2.Environment(trim_blocks=True, lstrip_blocks=True, **options)
-
-
-def draw(function: str, *args: Any, **options: Any) -> Any:
-    """Call a function of :mod:`wefe.plotting` by name, because plotting builds on results."""
-    return getattr(import_module("wefe.plotting"), function)(*args, **options)

@@ -11,6 +11,7 @@ from wefe import Query, WordEmbeddingModel
 from wefe.debias import Comparison, compare
 from wefe.metrics import GIPE, MAC, RND, WEAT
 from wefe.models._tables import ArrayVectors
+from wefe.plotting import plot_comparison
 
 NAMES = Query(
     [["mary", "anna", "susan", "julia"], ["john", "paul", "peter", "james"]],
@@ -233,5 +234,5 @@ def test_it_prints_and_plots_as_a_table(evidence, debiased):
     assert sum(line.startswith("nan: ") for line in lines) == n_lacking
     assert max(len(line) for line in lines if not line.startswith("nan: ")) <= 130
     assert "<table" in evidence._repr_html_()
-    titles = {note.text for note in evidence.plot().layout.annotations}
+    titles = {note.text for note in plot_comparison(evidence.table).layout.annotations}
     assert {"WEAT", "Cost", "What remains"} <= titles

@@ -12,6 +12,7 @@ from wefe.datasets import Criterion
 from wefe.explore import bias_directions
 from wefe.explore._statistics import correlate_with_statistic
 from wefe.metrics import SCWEAT
+from wefe.plotting import plot_statistic
 
 GENDER = Criterion("gender", [("she", "he"), ("woman", "man")], class_names=("female", "male"))
 WOMEN = {"home": 0.9, "kids": 0.8, "boss": 0.1, "job": 0.3, "nurse": 0.7, "pilot": 0.2, "tree": 0.5}
@@ -73,7 +74,7 @@ def test_words_that_are_lost_or_have_no_number_are_left_out_and_named(toy_model,
     assert found.pearson == plain.pearson
     assert "1 of 8 words" in caplog.text
     assert "share of women: no number, left out: they" in caplog.text
-    text = found.plot().to_json()
+    text = plot_statistic(found).to_json()
     for part in (f"r = {found.pearson.value:.2f}", "7 words", "unicorn"):
         assert part in text
 
@@ -82,7 +83,7 @@ def test_a_statistic_that_hardly_varies_or_never_has_no_interval_and_a_reason(to
     found = correlate_with_statistic(toy_model, dict.fromkeys(WOMEN, 0.5), GENDER)
     assert math.isnan(found.pearson.value)
     assert "the statistic of all words is the same" in found.nan_reason
-    assert [trace.name for trace in found.plot().data] == ["words"]
+    assert [trace.name for trace in plot_statistic(found).data] == ["words"]
     found = correlate_with_statistic(toy_model, dict.fromkeys(WOMEN, 0.5) | {"boss": 0.1}, GENDER)
     assert found.pearson.value > 0
     assert math.isnan(found.pearson.lower)

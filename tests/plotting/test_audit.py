@@ -6,6 +6,7 @@ import pytest
 from wefe import Query
 from wefe.audit import audit_query
 from wefe.datasets import load_weat_queries
+from wefe.plotting import plot_individual_biases
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def lines(figure):
 
 def test_every_word_is_a_point_and_the_numbers_stand_above(audits, said, heading):
     audit = audits[0]
-    figure = audit.plot()
+    figure = plot_individual_biases(audit)
     assert [trace.name for trace in figure.data] == ["Male names", "Female names"]
     for trace, use, s in zip(figure.data, audit.targets, audit.biases, strict=True):
         np.testing.assert_allclose(trace.x, s)
@@ -38,17 +39,17 @@ def test_every_word_is_a_point_and_the_numbers_stand_above(audits, said, heading
 
 def test_what_is_attainable_is_a_line(audits):
     d = audits[0].attribute_difference
-    assert lines(audits[0].plot()) == [-d, 0, d]
+    assert lines(plot_individual_biases(audits[0])) == [-d, 0, d]
 
 
 def test_without_two_targets_or_attributes_that_differ_there_is_no_effect_size(
     toy_model, drawn, said
 ):
     equal = Query([["she", "he"], ["nurse", "pilot"]], [["home"], ["home"]])
-    figure = audit_query(equal, toy_model).plot()
+    figure = plot_individual_biases(audit_query(equal, toy_model))
     drawn(figure)
     assert any("effect size undefined" in note.text for note in said(figure))
     three = Query([["she", "woman"], ["he"], ["nurse"]], [["home", "kids"], ["boss", "job"]])
     audit = audit_query(three, toy_model)
     note = f"{audit.n_biased} of 4 words beyond 10% of the attainable"
-    assert any(note in each.text for each in said(audit.plot()))
+    assert any(note in each.text for each in said(plot_individual_biases(audit)))

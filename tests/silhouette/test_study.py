@@ -1,5 +1,6 @@
 """Studies: the two tables, what is left out, and going on after an interruption."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -10,6 +11,7 @@ from lettered import without as lacking
 from wefe import WEAT, Query, WordEmbeddingModel
 from wefe.datasets import load_weat_queries
 from wefe.metrics._base import BaseMetric
+from wefe.plotting import plot_silhouettes
 from wefe.silhouette import (
     SilhouetteStudy,
     _study,
@@ -80,10 +82,14 @@ def test_the_tables_hold_what_single_silhouettes_say(study, models, queries):
             assert (row["accuracy"], row["n_words"]) == (score, single.n_words)
             assert row["robustness_of_span"] == single.robustness_of_span
             assert (row["lowest"], row["highest"]) == single.value_range
-    assert len(study.plot().data) == 3 * 16
-    assert len(study.plot("math").data) == 3 * 8
+    assert len(plot_silhouettes(study).data) == 3 * 16
+    panels = [note.text for note in plot_silhouettes(study, bias_type="math").layout.annotations]
+    head = "right<br>WEAT-ES, math, concepts vary<br>robustness"
+    score = accuracy.loc["WEAT-ES", ("math", "Bias concept")]
+    assert len(panels) == 8
+    assert re.fullmatch(f"{head} 0.*, accuracy {score:.2f}", panels[-1])
     with pytest.raises(ValueError, match="bias_type must be one of 'career', 'math'"):
-        study.plot("weat")
+        plot_silhouettes(study, bias_type="weat")
 
 
 def test_a_metric_of_one_attribute_set_gets_all_attribute_words_as_one_list(models):

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import check_choice, check_sequence, check_word_set, listed, logger
-from wefe._visible import Facts, draw, plain, unique_labels
+from wefe._visible import Facts, plain, unique_labels
 from wefe.audit._warnings import AuditWarning
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias._projection import centred_rows, principal_components
@@ -23,7 +23,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
     from sklearn.decomposition import PCA
 
 
@@ -123,6 +122,8 @@ def audit_direction(
 @dataclass(frozen=True, eq=False, repr=False)
 class DirectionAudit(Facts):
     """How well one direction represents its defining sets: result of :func:`audit_direction`.
+
+    :func:`wefe.plotting.plot_direction_correlations` draws it.
 
     Attributes
     ----------
@@ -383,10 +384,6 @@ class DirectionAudit(Facts):
     def _plain(self) -> dict[str, Any]:
         sets, cosines = plain(self._table.reset_index()), plain(self.correlations.to_numpy())
         return super()._plain() | {"sets": sets, "correlations": cosines}
-
-    def plot(self) -> Figure:
-        """Return figure 3; see :func:`wefe.plotting.plot_direction_correlations`."""
-        return draw("plot_direction_correlations", self)
 
 
 def _word_sets(defining_sets: object) -> list[tuple[str, ...]]:

@@ -7,13 +7,13 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from wefe._checks import check_sequence, check_share, check_word_set, found
-from wefe._visible import Facts, draw, unique_labels
+from wefe._visible import Facts, unique_labels
 from wefe.audit._direction import audit_direction
 from wefe.audit._warnings import AuditWarning
 from wefe.embeddings import EmbeddedQuery, UnanswerableError, embed_query, paired
@@ -26,9 +26,6 @@ from wefe.metrics._weat import largest_effect_size as largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_query
 from wefe.results import WordUse, uses_of
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 Alternative: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
 
@@ -123,6 +120,8 @@ class TargetComparison:
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryAudit(Facts):
     """Individual biases of the target words of a query, and what they mean for its score.
+
+    :func:`wefe.plotting.plot_individual_biases` draws them.
 
     Attributes
     ----------
@@ -241,10 +240,6 @@ class QueryAudit(Facts):
                 "position": np.concatenate(self.positions),
             }
         )
-
-    def plot(self) -> Figure:
-        """Return figures 1 and 2; see :func:`wefe.plotting.plot_individual_biases`."""
-        return draw("plot_individual_biases", self)
 
     def __repr__(self) -> str:
         lines = [

@@ -209,6 +209,8 @@ def silhouette(
     format
         Format of the printed table of silhouettes.
     """
+    from wefe.plotting import plot_silhouettes
+
     # Both names of WEAT stand for the effect size, also in --param.
     in_full = partial(re.sub, r"(?i)^weat(?=\.|$)", "weat-es")
     metrics = opt.known_metrics([*map(in_full, metric)])
@@ -240,7 +242,7 @@ def silhouette(
     found = results.silhouette_study()
     lost = pd.DataFrame({"model": list(failures), "nan_reason": list(failures.values())})
     table = pd.concat([found.to_frame(), lost], ignore_index=True) if failures else found.to_frame()
-    page = found.plot().to_html(include_plotlyjs=True)
+    page = plot_silhouettes(found).to_html(include_plotlyjs=True)
     write_text(out / "robustness.csv", as_csv(table))
     write_text(out / "silhouettes.html", page)
     stars = "; *: best in the row" * (len(found.robustness) > 1)

@@ -187,4 +187,5 @@ def _table_of(page: Any, lists: dict[str, list[str]]) -> pd.DataFrame:
     if hasattr(page, "neighbors"):  # it is a WordPage
         return pd.DataFrame({"model": page.model_name, "word": page.word, **page.neighbors})
     table: pd.DataFrame = page.extremes
-    return page.projections[page.projections["set"].isin(lists)] if lists else table
+    words = page.projections.drop(columns="chance")
+    return words[words["set"].isin(lists)] if lists else table

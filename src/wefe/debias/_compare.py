@@ -14,7 +14,7 @@ import numpy as np
 
 from wefe._checks import as_seed, check_choice, check_known, check_positive_int, logger, plain_name
 from wefe._same_words import on_same_words
-from wefe._visible import by_name, draw, unique_labels
+from wefe._visible import by_name, unique_labels
 from wefe.datasets import Criterion
 from wefe.debias._base import BaseDebias, as_criterion
 from wefe.debias._evidence import (
@@ -36,7 +36,6 @@ from wefe.query import Query, check_queries
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 
 def list_debias_methods() -> list[type[BaseDebias]]:
@@ -99,7 +98,7 @@ After: TypeAlias = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """The result of :func:`compare`, which you can print and plot.
+    """The result of :func:`compare`; :func:`wefe.plotting.plot_comparison` draws its table.
 
     Attributes
     ----------
@@ -128,10 +127,6 @@ class Comparison:
     table: pd.DataFrame
     before: str
     criterion: str | None = None
-
-    def plot(self) -> go.Figure:
-        """Return a figure of the table; see :func:`wefe.plotting.plot_comparison`."""
-        return draw("plot_comparison", self.table)
 
     def __repr__(self) -> str:
         models = self.table["model"].unique()

@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, check_positive_int
-from wefe._visible import draw, plain, templates, visible_data
+from wefe._visible import plain, templates, visible_data
 from wefe.debias._base import check_words
 from wefe.explore._directions import (
     CLEAR,
@@ -45,9 +45,6 @@ from wefe.models._search import directions as directions_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
 _TEMPLATES = Path(__file__).parent / "templates"
 # Quantiles of projections on a page.
 _QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -63,6 +60,9 @@ _AS_FREQUENT = 1000
 class ModelPage:
     """A bias in one model; :func:`wefe.report.write_page` saves it as HTML.
 
+    Draw `projections` with :func:`wefe.plotting.plot_projections`, and `extremes` with
+    :func:`wefe.plotting.plot_extremes`.
+
     Attributes
     ----------
     model_name, directions : str, BiasDirections
@@ -75,7 +75,7 @@ class ModelPage:
         one direction. The set 'vocabulary' contains frequent words.
     extremes, projections : pandas.DataFrame
         Results of :func:`extreme_words`, without words that have no clear direction, and of
-        :func:`project` for all sets.
+        :func:`project` for all sets, with `chance` in each row.
     n_lost : int
         Number of out-of-vocabulary words.
 
@@ -94,14 +94,6 @@ class ModelPage:
     extremes: pd.DataFrame
     projections: pd.DataFrame
     n_lost: int
-
-    def plot(self) -> Figure:
-        """Return a figure of the projections; see :func:`wefe.plotting.plot_projections`."""
-        return draw("plot_projections", self.projections.assign(chance=self.chance))
-
-    def plot_extremes(self) -> Figure:
-        """Return bars of the extreme words; see :func:`wefe.plotting.plot_extremes`."""
-        return draw("plot_extremes", self.extremes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain data for JSON, without the projections of single words.
@@ -179,7 +171,7 @@ def model_page(
         own = project(model, lists, directions, preprocessors=preprocessors)
         n_lost = sum(map(len, own.attrs["lost"][model.name].values()))
         parts.append(own)
-    projections = pd.concat(parts, ignore_index=True)
+    projections = pd.concat(parts, ignore_index=True).assign(chance=least)
     projections.attrs["groups"] = list(directions.groups)
     spread = distribution_of(projections)
     return ModelPage(model.name, directions, least, spread, extremes, projections, n_lost)
@@ -221,6 +213,8 @@ def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
 @dataclass(frozen=True, eq=False, repr=False)
 class WordPage:
     """The bias of one word in one model; :func:`wefe.report.write_page` saves it as HTML.
+
+    :func:`wefe.plotting.plot_neighborhood` draws the map.
 
     Attributes
     ----------
@@ -278,10 +272,6 @@ class WordPage:
     map_method: str
     theta: float
     nan_reason: str | None = None
-
-    def plot(self) -> Figure:
-        """Return a map of the neighbourhood; see :func:`wefe.plotting.plot_neighborhood`."""
-        return draw("plot_neighborhood", self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain data for JSON; undefined values are None.

@@ -6,14 +6,13 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from wefe._bootstrap import MOST_UNDEFINED, bca_levels
 from wefe._checks import as_seed, check_choice, check_positive_int, check_word_set, found, logger
-from wefe._visible import draw
 from wefe._wordset import word_sets
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import CriterionLike, bias_directions, look_up
@@ -21,9 +20,6 @@ from wefe.metrics._geometry import Vectors, average_ranks, pearson
 from wefe.metrics._weat import SCWEAT
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 Measure: TypeAlias = Literal["projection", "sc-weat"]
 _ESTIMATES = ("pearson", "spearman", "slope")
@@ -53,6 +49,8 @@ class Estimate:
 @dataclass(frozen=True, eq=False, repr=False)
 class StatisticCorrelation:
     """Correlation of word bias with a statistic: result of :func:`correlate_with_statistic`.
+
+    :func:`wefe.plotting.plot_statistic` draws it.
 
     Attributes
     ----------
@@ -101,10 +99,6 @@ class StatisticCorrelation:
     def n(self) -> int:
         """Number of words."""
         return len(self.words)
-
-    def plot(self) -> Figure:
-        """Return a scatter plot; see :func:`wefe.plotting.plot_statistic`."""
-        return draw("plot_statistic", self)
 
     def __repr__(self) -> str:
         r, lost = self.pearson, f", {len(self.lost)} lost" if self.lost else ""

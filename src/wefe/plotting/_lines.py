@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from wefe._checks import check_choice
 from wefe._visible import count
 from wefe.plotting._reading import as_list, check_frame, parts_of
 from wefe.plotting._style import add_band, add_marks, apply_layout, colour_of, grid, wrap
-from wefe.silhouette import Silhouette, accuracy_score
+from wefe.silhouette import Silhouette, SilhouetteStudy, accuracy_score
 
 _PANEL_PX = 300
 _TEXTS = ["model_name", "query_name", "metric", "nan_reason"]
@@ -93,20 +95,20 @@ _LISTS = {"targets": "social groups", "attributes": "concepts"}
 
 
 def plot_silhouettes(
-    silhouettes: Sequence[Silhouette] | Silhouette,
+    silhouettes: SilhouetteStudy | Sequence[Silhouette] | Silhouette,
     *,
-    unbiased: str | None = None,
-    biased: str | None = None,
+    bias_type: str | None = None,
 ) -> go.Figure:
     """Plot bias silhouettes: runs, bounds and mean of the score by number of words.
 
     Parameters
     ----------
-    silhouettes : Silhouette or sequence of Silhouette
-        Result of :func:`wefe.silhouette.bias_silhouettes`, model by model for each metric, query
-        and kind of list.
-    unbiased, biased : str, optional
-        Names of the reference models. Panels of the biased one show the accuracy of both.
+    silhouettes : SilhouetteStudy, Silhouette or sequence of Silhouette
+        Result of :func:`wefe.silhouette.silhouette_study` or
+        :func:`wefe.silhouette.bias_silhouettes`, model by model for each metric, query and kind of
+        list. Panels of the biased reference model of a study show the accuracy.
+    bias_type : str, optional
+        Draw only this bias type of a study (or this query).
 
     Returns
     -------
@@ -125,7 +127,16 @@ def plot_silhouettes(
     >>> [trace.name for trace in plot_silhouettes(silhouettes).data]
     ['5 runs', 'bounds', 'mean']
     """
+    unbiased = biased = None
+    if isinstance(silhouettes, SilhouetteStudy):
+        unbiased, biased = silhouettes.unbiased, silhouettes.biased
+        measured = silhouettes.silhouettes.items()
+        # A figure has little room, and the bias type identifies the query.
+        silhouettes = [replace(each, query_name=key[1]) for key, each in measured]
     given: list[Silhouette] = as_list(silhouettes)
+    if bias_type is not None:
+        check_choice("bias_type", bias_type, dict.fromkeys(each.query_name for each in given))
+        given = [each for each in given if each.query_name == bias_type]
     models = list(dict.fromkeys(each.model_name for each in given))
     heads = [f"{each.metric}, {each.query_name}, {_LISTS[each.vary]} vary" for each in given]
     title, names = "Bias silhouettes", []

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from wefe.datasets import load_query_set
+from wefe.plotting import plot_silhouettes
 from wefe.query import Query
 from wefe.replication._replication import Findings, Run, Values, beside_printed
 from wefe.silhouette import SilhouetteStudy
@@ -72,7 +73,9 @@ def findings(run: Run) -> Findings:
         if values
     }
     figures = {
-        f"{'Figure 2' if bias == 'ethnicity' else 'Supplement'}: {bias}": study.plot(bias_type=bias)
+        f"{'Figure 2' if bias == 'ethnicity' else 'Supplement'}: {bias}": plot_silhouettes(
+            study, bias_type=bias
+        )
         for bias in frame["bias_type"].unique()
     }
     measured = robustness | released | pilot

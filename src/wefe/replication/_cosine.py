@@ -21,7 +21,7 @@ from wefe.audit import (
 )
 from wefe.metrics import WEAT, association, bias_subspace, direct_bias
 from wefe.models import WordEmbeddingModel
-from wefe.plotting import plot_individual_biases
+from wefe.plotting import plot_direction_correlations, plot_individual_biases
 from wefe.query import Query
 from wefe.replication._replication import LOOKUP, Findings, Run, Values, compared, found_in
 
@@ -96,7 +96,10 @@ def _audited(
         directions["pairs but outliers"] = of_pairs.without(of_pairs.outliers)
     biases = plot_individual_biases(list(audits.values()))
     figures = {"Figures 1 and 2: individual biases": biases}
-    figures |= {f"Figure 3: directions of {what}": each.plot() for what, each in directions.items()}
+    figures |= {
+        f"Figure 3: directions of {what}": plot_direction_correlations(each)
+        for what, each in directions.items()
+    }
     effects = pd.DataFrame({of: _effects(audit) for of, audit in audits.items()})
     common = pd.DataFrame({what: _summary(each) for what, each in directions.items()})
     return [effects.T, common.T], figures

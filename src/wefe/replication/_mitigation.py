@@ -11,6 +11,7 @@ import pandas as pd
 from wefe.datasets import fetch_debiaswe
 from wefe.debias import Comparison, compare
 from wefe.models import WordEmbeddingModel
+from wefe.plotting import plot_comparison
 from wefe.replication._replication import (
     Findings,
     Run,
@@ -52,7 +53,7 @@ def findings(run: Run) -> Findings:
     comparisons, lacking = found_in(run.open_models(None), partial(_compared, run, benchmarks))
     for name, comparison in comparisons.items():
         title = f"Costs and remaining gender bias: {name}"
-        tables[title], figures[title] = _costs(comparison), comparison.plot()
+        tables[title], figures[title] = _costs(comparison), plot_comparison(comparison.table)
     return Findings(tables, figures, measured, [_NOTE, *notes, *lacking])
 
 

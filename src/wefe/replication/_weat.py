@@ -6,6 +6,7 @@ import pandas as pd
 
 from wefe.datasets import Criterion, fetch_occupation_shares, load_weat
 from wefe.explore import correlate_with_statistic
+from wefe.plotting import plot_statistic
 from wefe.query import Query
 from wefe.replication._replication import Findings, Run, beside_printed, found_in, why
 
@@ -54,6 +55,7 @@ def findings(run: Run) -> Findings:
         title = "WEFAT: gender of occupations and their share of women"
         tables[title] = correlations.rename_axis("model")
     figures = {
-        f"Figure 1: WEFAT of occupations, {name}": each.plot() for name, each in wefat.items()
+        f"Figure 1: WEFAT of occupations, {name}": plot_statistic(each)
+        for name, each in wefat.items()
     }
     return Findings(tables, figures, measured, notes, incomplete)

@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 
 from wefe._visible import visible, visible_data
 from wefe.plotting import (
+    plot_impact_ratios,
     plot_negative_sentiment,
     plot_negative_sentiment_correlation,
     plot_ranking,
@@ -276,7 +277,7 @@ def _silhouettes(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[
 def _impact_ratios(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Figure]:
     pairs = zip(results.retrieval(), summary["retrieval"], strict=True)
     for position, ((_, audit), part) in enumerate(pairs):
-        yield drawn(f"impact-{position}", audit.plot(), part)
+        yield drawn(f"impact-{position}", plot_impact_ratios(audit), part)
 
 
 # Words along bias directions

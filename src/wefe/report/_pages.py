@@ -17,7 +17,7 @@ from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
 from wefe.explore import ModelPage, WordPage
 from wefe.explore._directions import BiasDirections
 from wefe.explore._projections import METHODS
-from wefe.plotting import plot_extremes, plot_group_shares, plot_projections
+from wefe.plotting import plot_extremes, plot_group_shares, plot_neighborhood, plot_projections
 from wefe.report._figures import LEGEND_BELOW, Figure, drawn
 from wefe.report._render import html_page, write
 
@@ -105,7 +105,7 @@ def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
             "n_sets": spread["set"].nunique(),
             "widest": spread.nlargest(1, "mean_abs").to_dict("records")[0],
         }
-        projections = pd.concat([page.projections.assign(chance=page.chance) for page in part])
+        projections = pd.concat([page.projections for page in part])
         projections.attrs["groups"] = groups
         figure = plot_projections(projections)
         yield drawn(f"spread-{position}", figure, facts, "projections")
@@ -123,7 +123,7 @@ def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
         yield drawn(f"shares-{position}", figure, facts)
     for position, page in enumerate(pages):
         facts = page.to_dict() | {"method": METHODS[page.map_method]}
-        yield drawn(f"map-{position}", _with_legend_below(page.plot()), facts)
+        yield drawn(f"map-{position}", _with_legend_below(plot_neighborhood(page)), facts)
 
 
 def _with_legend_below(figure: go.Figure) -> go.Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +13,12 @@ import pandas as pd
 
 from wefe._bootstrap import Resampling
 from wefe._checks import check_array, check_positive_int, check_word_set
-from wefe._visible import count, draw, plain
+from wefe._visible import count, plain
 from wefe._wordset import Vectors
 from wefe.contextual._contexts import check_templates, fill_template
 from wefe.metrics._permutation import permutation_test, random_orders
 from wefe.retrieval._texts import Scorer, check_groups, count_tokens, score_texts
 from wefe.running import holm
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 Copies: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -41,7 +38,7 @@ class RankingAudit:
 
     Groups are compared with the other groups of the same attribute, and intersections with
     intersections. Columns that end in '_lower' and '_upper' are bounds of bootstrap intervals over
-    names and queries.
+    names and queries. :func:`wefe.plotting.plot_impact_ratios` draws the impact ratios.
 
     Attributes
     ----------
@@ -118,10 +115,6 @@ class RankingAudit:
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the scores as plain data for JSON."""
         return {name: plain(each) for name, each in vars(self).items() if name != "scores"}
-
-    def plot(self) -> Figure:
-        """Return a figure of the impact ratios; see :func:`wefe.plotting.plot_impact_ratios`."""
-        return draw("plot_impact_ratios", self)
 
     def __repr__(self) -> str:
         low, gap = self.lowest, largest_gap(self.gaps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from wefe._checks import (
 )
 from wefe._evaluation import Evaluation
 from wefe._same_words import on_same_words
-from wefe._visible import Facts, draw
+from wefe._visible import Facts
 from wefe._wordset import Nested, Weights
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Scale
@@ -35,9 +35,6 @@ from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_query
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 Vary: TypeAlias = Literal["targets", "attributes"]
 Sizes: TypeAlias = npt.NDArray[np.intp]
@@ -52,6 +49,8 @@ _MOST_RUNS = 25
 @dataclass(frozen=True, eq=False, repr=False)
 class Silhouette(Facts):
     """How the score of a metric depends on the choice of words from its lists.
+
+    :func:`wefe.plotting.plot_silhouettes` draws it.
 
     Attributes
     ----------
@@ -193,10 +192,6 @@ class Silhouette(Facts):
         stays = np.logical_and.accumulate(near[:, ::-1], axis=1)[:, ::-1]
         enough = np.flatnonzero(stays[:, :-1].sum(axis=0) >= share * self.n_runs - 1e-9)
         return int(self.k[enough[0]]) if len(enough) else None
-
-    def plot(self) -> Figure:
-        """Return a figure of all curves; see :func:`wefe.plotting.plot_silhouettes`."""
-        return draw("plot_silhouettes", [self])
 
     def __repr__(self) -> str:
         steps = f"{len(self.k)} sizes from {self.k[0]} to {self.k[-1]} words"

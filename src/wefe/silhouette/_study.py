@@ -7,22 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, check_choice, check_positive_int, logger, noted, progress_bar
 from wefe._same_words import on_same_words
-from wefe._visible import by_name, draw
+from wefe._visible import by_name
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import MetricLike, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_queries
 from wefe.silhouette._silhouette import Silhouette, Vary, accuracy_score, bias_silhouettes
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 Metrics: TypeAlias = Mapping[MetricLike, Mapping[str, Any]] | Sequence[MetricLike] | MetricLike
 # Metric, bias type, vary and model.
@@ -44,6 +41,8 @@ _FACTS = ("robustness", "robustness_of_span", "area", "n_words", "n_runs")
 @dataclass(frozen=True, eq=False, repr=False)
 class SilhouetteStudy:
     """Result of :func:`silhouette_study`: all silhouettes, and the two tables of the paper.
+
+    :func:`wefe.plotting.plot_silhouettes` draws it, all or one bias type.
 
     Attributes
     ----------
@@ -167,30 +166,6 @@ class SilhouetteStudy:
         wide = self.to_frame().pivot_table(values, "metric", names, aggfunc="first")
         columns = pd.MultiIndex.from_product(levels, names=[n.replace("_", " ") for n in names])
         return wide.reindex(index=pd.Index(metrics, name="metric"), columns=columns)
-
-    def plot(self, bias_type: str | None = None) -> Figure:
-        """Draw the silhouettes, all or those of one bias type.
-
-        Parameters
-        ----------
-        bias_type : str, optional
-            The bias type. For other choices, pass some of `silhouettes` to
-            :func:`wefe.plotting.plot_silhouettes`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            The figure, not shown yet.
-        """
-        if bias_type is not None:
-            check_choice("bias_type", bias_type, dict.fromkeys(key[1] for key in self.found))
-        # A figure has little room, and the bias type identifies the query.
-        shown = [
-            replace(one, query_name=key[1])
-            for key, one in self.silhouettes.items()
-            if bias_type in (None, key[1])
-        ]
-        return draw("plot_silhouettes", shown, unbiased=self.unbiased, biased=self.biased)
 
     def _tables(self) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield titles and formatted scores: metrics in columns, a star for the best in a row."""
