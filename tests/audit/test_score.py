@@ -6,7 +6,7 @@ import pytest
 from wefe import Query, WordEmbeddingModel, measure
 from wefe.audit import audit_query, score_warnings
 from wefe.datasets import load_weat_queries
-from wefe.metrics import RIPA, BaseMetric, list_metrics
+from wefe.metrics import RIPA, WEAT, BaseMetric, list_metrics
 
 
 def kinds(*args, **params):
@@ -84,6 +84,8 @@ def test_they_are_those_of_the_audit_with_the_same_parameters(packaged_model):
     audit = audit_query(query, packaged_model, ddof=1, p_value_test_type="two-sided")
     assert audit.warnings
     assert score_warnings("weat", query, packaged_model, **params) == audit.warnings
+    own = {name: params.pop(name) for name in [*params] if hasattr(WEAT, name)}
+    assert score_warnings(WEAT(**own), query, packaged_model, **params) == audit.warnings
 
 
 @pytest.mark.parametrize("metric", list_metrics())

@@ -575,9 +575,10 @@ def _found(
 ) -> Iterator[AuditWarning]:
     instance, lookup = metric._with_params(**params)
     relevant = instance.audit_findings
-    own: dict[str, Any] = {"calculate_p_value": False, "p_value_method": "approximate"}
-    if isinstance(metric, WEAT):
-        own |= {key: value for key, value in params.items() if hasattr(WEAT, key)}
+    own: dict[str, Any] = {"calculate_p_value": False}
+    if isinstance(instance, WEAT):
+        every = ((name, getattr(instance, name)) for name in WEAT.parameters())
+        own = {name: value for name, value in every if value is not None}  # audits have a seed
     for part in between_two_groups(query):
         audit = audit_query(part, model, **own, **lookup)
         if "shared-lean" in relevant:
