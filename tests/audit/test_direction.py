@@ -357,6 +357,8 @@ def test_without_is_the_audit_of_the_rest(toy_model):
     assert audit.without([]).to_json() == audit.to_json()
     with pytest.raises(ValueError, match="Did you mean 'woman/man'"):
         audit.without(["woman-man"])
+    with pytest.raises(ValueError, match="must leave at least one of she/he, .*; got all"):
+        audit.without([*audit.sets])
 
 
 def test_tables_json_and_repr(toy_model):

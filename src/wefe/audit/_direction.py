@@ -307,6 +307,8 @@ class DirectionAudit(Facts):
         for label in left_out:
             check_choice("sets", label, self.sets)
         kept = {label: words for label, words in self.sets.items() if label not in left_out}
+        if not kept:
+            raise ValueError(f"sets must leave at least one of {listed([*self.sets])}; got all.")
         vectors = [own for label, own in zip(self.sets, self.vectors, strict=True) if label in kept]
         return replace(self, sets=kept, vectors=tuple(vectors))
 
