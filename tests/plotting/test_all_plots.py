@@ -110,7 +110,13 @@ RESULTS = {
 }
 
 
-@pytest.mark.parametrize("wrong", ["rnsb", {"a": 3}, [{"result": 1.0}]])
+@pytest.mark.parametrize("what", ["group_shares", "individual_biases", "silhouettes"])
+def test_no_results_are_no_plot(what):
+    with pytest.raises(ValueError, match="at least one result is needed to plot; got list"):
+        getattr(plotting, f"plot_{what}")([])
+
+
+@pytest.mark.parametrize("wrong", ["rnsb", {}, {"a": 3}, [{"result": 1.0}]])
 def test_results_of_other_metrics_than_rnsb_are_refused(wrong):
     with pytest.raises(TypeError, match="RNSB"):
         plotting.plot_negative_sentiment(wrong)

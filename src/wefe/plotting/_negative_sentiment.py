@@ -105,7 +105,7 @@ def _spread(result: Mapping[str, Any]) -> Spread:
 
 def read_spreads(results: Any) -> dict[str, Spread]:
     """Return the distributions of RNSB results by model name; raise an error for other input."""
-    if not isinstance(results, Mapping) or _SPREAD in results:
+    if not isinstance(results, Mapping) or not results or _SPREAD in results:
         results = {getattr(results, "model_name", ""): results}
     return {str(name): _spread(result) for name, result in results.items()}
 

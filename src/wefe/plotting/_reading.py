@@ -88,8 +88,11 @@ def parts_of(table: pd.DataFrame, by: str | list[str]) -> list[tuple[Any, pd.Dat
 
 
 def as_list(results: Any) -> list[Any]:
-    """Return one result, or a sequence of them, as a list."""
-    return list(results) if isinstance(results, list | tuple) else [results]
+    """Return one result, or a sequence of at least one, as a list."""
+    given = list(results) if isinstance(results, list | tuple) else [results]
+    if not given:
+        raise ValueError(f"at least one result is needed to plot; got {found(results)}.")
+    return given
 
 
 #: Facts of a score.
