@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from wefe._answers import no_subquery
-from wefe._checks import as_seed, check_number, check_positive_int, check_share, noted
+from wefe._checks import as_seed, check_number, check_positive_int, check_share, found, noted
 from wefe._visible import unique_labels
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors, unit_rows
@@ -288,7 +288,7 @@ def dial_response(
         The query of the reference models. Metrics with another template report the mean over its
         subqueries, or NaN if there are none.
     biases : sequence of float, default=(0, 0.1, ..., 1)
-        Bias strengths, two or more.
+        Bias strengths, two or more, all different.
     n_seeds, random_state, n_jobs, progress : optional
         Number of models for each strength, 5 by default, and the source of their seeds; the others
         are as for :func:`wefe.running.run_queries`.
@@ -327,6 +327,8 @@ def dial_response(
     """
     asked = as_metrics(metrics, _steady)
     dial = [check_share(f"biases[{i}]", b) for i, b in enumerate(biases)]
+    if len({*dial}) < max(2, len(dial)):
+        raise ValueError(f"biases must be two or more different strengths; got {found(biases)}.")
     check_positive_int("n_seeds", n_seeds)
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_seeds).tolist()
     references = [_Reference(query, random_state=seed, **model_params) for seed in seeds]
