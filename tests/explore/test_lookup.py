@@ -26,7 +26,7 @@ def test_words_without_a_direction_are_left_out_of_lists_and_have_no_page(damage
     assert table["word"].tolist() == ["pilot"]
     assert table.attrs["lost"]["damaged"] == {"words": ("nurse", "tree", "xyz")}
     assert "lacks, or has no direction for, 3 of 4 words of 'words': nurse, tree" in caplog.text
-    with pytest.raises(KeyError, match="damaged has no word 'nurse' .* or only a zero vector"):
+    with pytest.raises(KeyError, match="damaged has no word 'nurse' .*zero vectors do not count"):
         word_page(damaged, "nurse", PAIRS)
     page = word_page(damaged, "pilot", PAIRS, others=["nurse", "home"], k=3)
     assert page.indirect_bias.index.tolist() == ["home"]

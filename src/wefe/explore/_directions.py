@@ -94,7 +94,7 @@ def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors |
         first = bare_words(model, itertools.islice(model.vocab, FREQUENT))
         hint = nearest(word, [form for form in first if abs(len(form) - len(word)) < 3])
         raise KeyError(
-            f"{model.name} has no word {word!r} {AS_LOOKED_UP}; or only a zero vector.{hint}"
+            f"{model.name} has no word {word!r} {AS_LOOKED_UP} (zero vectors do not count).{hint}"
         )
     (form,) = forms(model, looked_up.forms)
     return form
