@@ -238,7 +238,8 @@ class ContextualModel(WordEmbeddingModel):
         return [shared.at_layer(layer) for layer in chosen]
 
     def __repr__(self) -> str:
-        how = f"layer {self.layer} of {self.n_layers - 1}, pooling {self.pooling!r}"
+        last = self.n_layers - 1
+        how = f"layer {self.layer} of {last}, " * (last > 0) + f"pooling {self.pooling!r}"
         return f"<ContextualModel named {self.name!r}, {how}, {len(self)} words encoded>"
 
     def _repr_html_(self) -> str:
