@@ -50,7 +50,7 @@ class EQT(BaseMetric):
     Parameters
     ----------
     k : int, default=1
-        Count a word if it is among the k nearest candidates.
+        Count a word if it is among the k nearest candidates: always, if there are no more than k.
     both_directions : bool, default=False
         Also ask each question from the second target set to the first.
     variants : mapping of str to list of str, optional
