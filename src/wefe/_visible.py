@@ -156,7 +156,7 @@ def numbered(names: Sequence[str]) -> list[str]:
     return labels
 
 
-def by_name(given: Any, attribute: str = "name", what: str = "names") -> Mapping[str, Any]:
+def by_name(given: Any, attribute: str = "name", what: str = "models") -> Mapping[str, Any]:
     """Return a mapping, or objects by name; repeated names are numbered."""
     if isinstance(given, Mapping):
         return given

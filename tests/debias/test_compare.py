@@ -143,6 +143,12 @@ def test_what_cannot_be_measured_is_nan_with_the_reason(models, query, lost, not
     assert (math.isnan(row.before), math.isnan(row.after)) == (not single, not single)
 
 
+def test_models_of_one_name_are_numbered(models, caplog):
+    name = models[1].name
+    assert bias_of([*models, models[1]]).model.tolist() == [name, f"{name} (2)"]
+    assert f"two models are called '{name}'" in caplog.text
+
+
 def test_rows_are_in_the_order_of_the_queries(models):
     other = Query(NAMES.target_sets[::-1], NAMES.attribute_sets)
     subjects = bias_of(models, queries=[other, NAMES]).subject

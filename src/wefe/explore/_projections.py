@@ -102,7 +102,7 @@ def project(
 def _in_each(
     models: Models, criterion: CriterionLike, preprocessors: Preprocessors | None
 ) -> Iterator[tuple[str, WordEmbeddingModel, BiasDirections]]:
-    for label, model in by_name(check_models(models), what="models").items():
+    for label, model in by_name(check_models(models)).items():
         yield label, model, bias_directions(model, criterion, preprocessors=preprocessors)
 
 

@@ -53,7 +53,7 @@ def quality_scores(
     """
     given = check_models(models)
     asked = _check_benchmarks(benchmarks)
-    named, seed = by_name(given, what="models"), as_seed(random_state)
+    named, seed = by_name(given), as_seed(random_state)
     records = []
     with progress_bar(len(named) * len(asked), "quality", "benchmark", progress) as bar:
         for (name, model), benchmark in product(named.items(), asked):

@@ -258,7 +258,7 @@ def silhouette_study(
     check_positive_int("n_runs", options.get("n_runs", 1))
     options |= {"random_state": as_seed(options.get("random_state", 0)), "progress": progress}
     measured = _checked_metrics(metrics, options)
-    queries, models = by_name(queries, "query_name"), by_name(models)
+    queries, models = by_name(queries, "query_name", "queries"), by_name(models)
     check_queries([*queries.values()])
     given = check_models([*models.values()])
     lists = list(dict.fromkeys([vary] if isinstance(vary, str) else vary))
