@@ -11,7 +11,7 @@ import pytest
 from wefe.datasets import load_criterion
 from wefe.debias import list_debias_methods
 from wefe.study import Study
-from wefe.study._declaration import Declaration, check_declaration, read_declaration
+from wefe.study._declaration import Declaration, check_declaration
 from wefe.study._entries import MetricEntry, ModelEntry, QuerySetEntry, metric_names
 from wefe.study._extras import MitigationEntry, QualityEntry, method_and_fit_params
 from wefe.study._gate import _parse_increase
@@ -430,7 +430,7 @@ metrics = [{metric = "weat"}]
 def read(tmp_path):
     def read(text):
         (tmp_path / "study.toml").write_bytes(text)
-        return read_declaration(tmp_path / "study.toml")
+        return Study.from_file(tmp_path / "study.toml").declaration
 
     return read
 
@@ -443,7 +443,7 @@ def test_a_study_file_is_read_and_trust_in_pickles_is_logged(read, caplog, tmp_p
     read(TEXT.replace(b"limit = 100", b"trust_pickle = true"))
     assert "study.toml sets trust_pickle for demo: a pickle can run any code" in caplog.text
     with pytest.raises(FileNotFoundError, match=r"none\.toml"):
-        read_declaration(tmp_path / "none.toml")
+        Study.from_file(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize(

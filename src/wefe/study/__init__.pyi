@@ -1,6 +1,5 @@
 from ._declaration import Declaration as Declaration
 from ._declaration import list_study_files as list_study_files
-from ._declaration import read_declaration as read_declaration
 from ._declaration import study_file as study_file
 from ._diff import StudyDiff as StudyDiff
 from ._diff import diff as diff

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import Field, model_validator
 
-from wefe._checks import check_choice, logger
+from wefe._checks import check_choice
 from wefe.metrics._registry import get_metric
 from wefe.study._entries import Lookup, MetricEntry, ModelEntry, QuerySetEntry
 from wefe.study._extras import (
@@ -49,7 +48,7 @@ class Declaration(Part):
         'source' or 'encoder'; optionally 'name' and options for opening the model.
     word_sets : dict, optional
         Name -> list of words. Queries and mitigations may use the name in place of the words. Read
-        by :func:`read_declaration` and :class:`Study`.
+        by :class:`Study`.
     queries : list of dict
         Query sets: 'set' (a published one), 'file', or 'name' and 'query'; optionally 'weight'.
     metrics : list of dict
@@ -79,7 +78,7 @@ class Declaration(Part):
     Raises
     ------
     pydantic.ValidationError
-        If a value is invalid; :func:`read_declaration` and :class:`Study` raise a ValueError.
+        If a value is invalid; :class:`Study` raises a ValueError.
 
     Examples
     --------
@@ -163,49 +162,6 @@ def check_declaration(data: Mapping[str, Any], file: str = "study") -> Declarati
     except (TypeError, ValueError, RecursionError) as error:
         lines = [str(error)]
     raise ValueError("\n".join(f"{file}: {line}" for line in dict.fromkeys(lines)))
-
-
-def read_declaration(path: str | os.PathLike[str]) -> Declaration:
-    """Read a study file.
-
-    Parameters
-    ----------
-    path : path
-        A TOML file; ``wefe init`` creates one with explanations. Nothing in it can run code.
-
-    Returns
-    -------
-    Declaration
-        The study. Its paths are as written in the file.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If the file does not exist, is not valid TOML, or has an invalid value: one line per
-        problem, with its place and the allowed values.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "study.toml")
-    ...     _ = path.write_text(study_file("demo"), encoding="utf-8")
-    ...     read_declaration(path).models[0].label
-    'demo'
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no study file {path}. Create one with 'wefe init'.")
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not TOML: {error}.") from error
-    declaration = check_declaration(data, path.name)
-    trusted = [model.label for model in declaration.models if model.trust_pickle]
-    if trusted:
-        text = "%s sets trust_pickle for %s: a pickle can run any code that its author put there"
-        logger.warning(text, path.name, ", ".join(trusted))
-    return declaration
 
 
 def list_study_files() -> list[str]:

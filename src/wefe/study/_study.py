@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import metadata
@@ -16,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_choice, check_n_jobs, check_positive_int
+from wefe._checks import check_choice, check_n_jobs, check_positive_int, logger
 from wefe._visible import count
-from wefe.study._declaration import Declaration, check_declaration, read_declaration
+from wefe.study._declaration import Declaration, check_declaration
 from wefe.study._plan import PLAN, Plan, Task
 from wefe.study._results import StudyResults
 from wefe.study._store import STUDY, Store, now
@@ -83,12 +84,12 @@ class Study:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Study:
-        """Read a study file (TOML) without running it.
+        """Read a study file without running it.
 
         Parameters
         ----------
         path : path
-            As for :func:`read_declaration`; :func:`study_file` has examples to start from.
+            A TOML file; ``wefe init`` creates one with explanations. Nothing in it can run code.
 
         Returns
         -------
@@ -98,9 +99,22 @@ class Study:
         Raises
         ------
         FileNotFoundError, ValueError
-            As :func:`read_declaration`.
+            If the file does not exist, is not valid TOML, or has an invalid value: one line per
+            problem, with its place and the allowed values.
         """
-        return cls(read_declaration(path), Path(path).absolute().parent, path)
+        path = Path(path)
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no study file {path}. Create one with 'wefe init'.")
+        try:
+            data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path} is not TOML: {error}.") from error
+        declaration = check_declaration(data, path.name)
+        trusted = [model.label for model in declaration.models if model.trust_pickle]
+        if trusted:
+            risk = "a pickle can run any code that its author put there"
+            logger.warning("%s sets trust_pickle for %s: %s", path.name, ", ".join(trusted), risk)
+        return cls(declaration, path.absolute().parent, path)
 
     @classmethod
     def example(cls) -> Study:
