@@ -320,9 +320,8 @@ def test_a_broken_model_fails_alone_and_is_tried_again(folder):
     (folder / "short.txt").write_bytes(b"she 0.1 0.2\nhe 0.1 oops\n")
     results = run(declared(folder, "whole", "short", "none"))
     (failure,) = results.failures().itertuples()
-    assert (failure.model_name, failure.n_tasks) == ("short", len(results.failed))
+    assert (failure.model_name, failure.n_tasks) == ("short", results.n_tasks["failed"])
     assert "oops" in failure.reason
-    assert {task.model for task, _ in results.failed} == {"short"}
     frame = results.to_frame().set_index("model_name")
     assert (frame.loc["short", "nan_reason"] == failure.reason).all()
     # The others are ranked as if it were not there.
@@ -377,7 +376,7 @@ def test_results_are_read_without_looking_at_the_models(folder, monkeypatch):
         file.unlink()
     pd.testing.assert_frame_equal(results.to_frame(), declared(folder).results().to_frame())
     # Declared anew, it is another study, of which some is there.
-    assert declared(folder, "whole", metrics=[{"metric": "ect"}]).results().missing
+    assert declared(folder, "whole", metrics=[{"metric": "ect"}]).results().n_tasks["missing"]
 
 
 def test_what_was_not_computed_is_missing_and_nan(folder, monkeypatch):
@@ -395,12 +394,13 @@ def test_what_was_not_computed_is_missing_and_nan(folder, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             run(study)
     results = study.results()
-    assert len(results.missing) == len(results.plan.tasks) - 3
-    assert f"{len(results.missing)} missing" in repr(results)
+    n_missing = results.n_tasks["missing"]
+    assert n_missing == len(results.plan.tasks) - 3
+    assert f"{n_missing} missing" in repr(results)
     frame = results.to_frame()
     assert (frame["nan_reason"][frame["status"] == "missing"] == "not computed yet").all()
     assert frame["score"].notna().sum() == 3
-    assert n_computed(study) == len(results.missing)
+    assert n_computed(study) == n_missing
 
 
 def test_verify_computes_a_sample_again(folder):

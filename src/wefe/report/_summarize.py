@@ -397,8 +397,8 @@ def _gaps(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
     return {
         "n_scores": len(scores),
         "n_tasks": len(results.outcomes),
-        "n_missing": len(results.missing),
-        "n_failed": len(results.failed),
+        "n_missing": results.n_tasks["missing"],
+        "n_failed": results.n_tasks["failed"],
         "failures": records(results.failures()),
         "nan": records(nan[columns]),
     }

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from wefe.ranking import calculate_ranking_correlations, overall_scores, ranked,
 from wefe.running import facts_of, scores_matrix, tidy_frame
 from wefe.study._explored import explored
 from wefe.study._export import Format, write_tables
-from wefe.study._plan import OVERALL, PLAN, Outcome, Plan, Task
+from wefe.study._plan import OVERALL, PLAN, Outcome, Plan, Status, Task
 from wefe.study._store import STUDY, Store
 
 if TYPE_CHECKING:
@@ -157,24 +157,20 @@ class StudyResults:
                 yield task, part
 
     @property
-    def failed(self) -> list[tuple[Task, Outcome]]:
-        """The failed tasks, with their outcomes."""
-        return [pair for pair in self._pairs if pair[1].status == "failed"]
-
-    @property
-    def missing(self) -> list[tuple[Task, Outcome]]:
-        """The tasks not computed yet, with their outcomes."""
-        return [pair for pair in self._pairs if pair[1].status == "missing"]
+    def n_tasks(self) -> dict[str, int]:
+        """How many tasks are 'done', 'failed' and 'missing'."""
+        statuses = [outcome.status for outcome in self.outcomes]
+        return {status: statuses.count(status) for status in get_args(Status)}
 
     @property
     def is_complete(self) -> bool:
         """Whether every task is done."""
-        return all(outcome.status == "done" for outcome in self.outcomes)
+        return self.n_tasks["done"] == len(self.outcomes)
 
     def failures(self) -> pd.DataFrame:
         """Return a DataFrame of failures by model and reason: 'model_name', 'reason', 'n_tasks'."""
         columns = ["model_name", "reason"]
-        reasons = [(task.model, outcome.failure) for task, outcome in self.failed]
+        reasons = [(task.model, each.failure) for task, each in self._pairs if each.failure]
         grouped = pd.DataFrame(reasons, columns=columns).groupby(columns, sort=False)
         return grouped.size().rename("n_tasks").reset_index()
 
@@ -442,11 +438,10 @@ class StudyResults:
 
         # The table of results has the relevant columns of jobs.
         plan = PLAN.dump_python(self.plan, mode="json", exclude={"jobs"})
-        statuses = [outcome.status for outcome in self.outcomes]
         provenance = {
             "study": self.plan.name,
             "exported_by": f"wefe {__version__}",
-            "tasks": {status: statuses.count(status) for status in ("done", "failed", "missing")},
+            "tasks": self.n_tasks,
             "run": self.run,
             "models": self.models,
             "plan": plan,
@@ -477,8 +472,7 @@ class StudyResults:
     def __repr__(self) -> str:
         n_scores = len(self.of_kind("score"))
         parts = [f"{len(self.plan.models)} models", f"{n_scores} scores"]
-        counts = {"failed": len(self.failed), "missing": len(self.missing)}
-        others = [f"{n} {status}" for status, n in counts.items() if n]
+        others = [f"{n} {status}" for status, n in self.n_tasks.items() if n and status != "done"]
         parts.append(" and ".join(others) if others else "all done")
         return f"<{type(self).__name__} of {self.plan.name!r}: {', '.join(parts)}>"
 
