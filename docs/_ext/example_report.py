@@ -15,8 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
-from wefe import load_test_model
-from wefe.report import write_html
+from wefe import load_test_model, report
 from wefe.study import Study
 
 STUDY = {
@@ -62,7 +61,7 @@ def write_report(app: Sphinx, error: Exception | None) -> None:
         results = Study(STUDY, folder).run(":memory:")
         if not results.is_complete:
             raise RuntimeError(f"the example report: {results.failures()}")
-        write_html(results, app.outdir / FILE)
+        report.write_report(results, app.outdir / FILE)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -9,7 +9,7 @@ import pytest
 from made_results import many, results_of
 from pages import Page, check_drawn, chromium_opens
 
-from wefe.report import write_html, write_markdown
+from wefe.report import write_report
 from wefe.report._figures import figures
 from wefe.report._render import to_html, to_markdown
 from wefe.report._summarize import summarize
@@ -123,13 +123,13 @@ def test_json_in_the_page_cannot_end_its_element():
     assert not set("<>&\u2028\u2029") & set(written)
 
 
-@pytest.mark.parametrize(("write", "text"), [(write_html, to_html), (write_markdown, to_markdown)])
-def test_it_is_written_whole_or_not_at_all(example, tmp_path, write, text):
-    write(example, tmp_path / "report")
-    assert (tmp_path / "report").read_text(encoding="utf-8") == text(example)
-    assert [each.name for each in tmp_path.iterdir()] == ["report"]
+@pytest.mark.parametrize(("name", "text"), [("r.html", to_html), ("R.MD", to_markdown)])
+def test_it_is_written_whole_or_not_at_all(example, tmp_path, name, text):
+    write_report(example, tmp_path / name)
+    assert (tmp_path / name).read_text(encoding="utf-8") == text(example)
+    assert [each.name for each in tmp_path.iterdir()] == [name]
     with pytest.raises(FileNotFoundError, match="no such folder"):
-        write(example, tmp_path / "nowhere" / "report")
+        write_report(example, tmp_path / "nowhere" / name)
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])

@@ -48,10 +48,10 @@ class Outputs:
             import_library(*_LIBRARIES[self.export_format], f"--export-format {self.export_format}")
 
     def write(self, results: StudyResults, report: Path | None) -> None:
-        from wefe.report import write_figures, write_html, write_markdown
+        from wefe.report import write_figures, write_report
 
         if report is not None:
-            {".html": write_html, ".md": write_markdown}[report.suffix](results, report)
+            write_report(results, report)
             print(f"report: {report}")
         if self.export is not None:
             is_card = self.export_format in get_args(CardFormat)
@@ -304,7 +304,7 @@ def retrieval(
     format
         Format of the printed tables.
     """
-    from wefe.report import write_html
+    from wefe.report import write_report
 
     audit = {
         "queries": queries,
@@ -322,7 +322,7 @@ def retrieval(
     results = study.run(out / "results.db")
     failures = opt.failures_of(results)
     written = results.export(out)
-    write_html(results, out / "report.html")
+    write_report(results, out / "report.html")
     write(format, _tables_of_rankings(results), results.retrieval_tables())
     if format == "table":
         print(f"Written to {out}: report.html, results.db, {', '.join(written)}")

@@ -1,4 +1,3 @@
 from ._figures import write_figures as write_figures
 from ._pages import write_page as write_page
-from ._render import write_html as write_html
-from ._render import write_markdown as write_markdown
+from ._render import write_report as write_report

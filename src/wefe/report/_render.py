@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from plotly.offline import get_plotlyjs
@@ -20,7 +21,7 @@ from wefe.study._results import StudyResults
 
 
 def to_html(results: StudyResults) -> str:
-    """Return the report of :func:`write_html`."""
+    """Return the HTML of :func:`write_report`."""
     from wefe.report._figures import figures
 
     summary = summarize(results)
@@ -49,16 +50,17 @@ def html_page(template: str, **content: Any) -> str:
 
 
 def to_markdown(results: StudyResults) -> str:
-    """Return the report of :func:`write_markdown`."""
+    """Return the Markdown of :func:`write_report`."""
     template = environment(finalize=escape_markdown).get_template("report.md.jinja")
     return re.sub(r"\n{3,}", "\n\n", template.render(**summarize(results))).strip() + "\n"
 
 
-def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
-    """Write the report to one HTML file.
+def write_report(results: StudyResults, path: str | os.PathLike[str]) -> None:
+    """Write the report to one HTML file, or a short one as Markdown if the path ends in '.md'.
 
-    It has about 5 MB, needs no network and blocks it. Texts of word lists, names and messages
-    cannot run as code.
+    The HTML file has about 5 MB, needs no network and blocks it. Texts of word lists, names and
+    messages cannot run as code. The Markdown, for pull requests and job summaries, has findings,
+    ranks, changes and failures in at most about 80 lines.
 
     Parameters
     ----------
@@ -77,29 +79,10 @@ def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
     >>> from tempfile import TemporaryDirectory
     >>> from wefe.study import Study
     >>> with TemporaryDirectory() as folder:
-    ...     write_html(Study.example().run(":memory:", progress=False), f"{folder}/report.html")
+    ...     write_report(Study.example().run(":memory:", progress=False), f"{folder}/report.html")
     """
-    write(path, lambda: to_html(results))
-
-
-def write_markdown(results: StudyResults, path: str | os.PathLike[str]) -> None:
-    """Write a short report as Markdown, for pull requests and job summaries.
-
-    It has findings, ranks, changes and failures, at most about 80 lines.
-
-    Parameters
-    ----------
-    results, path : StudyResults, path
-        As in :func:`write_html`.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from wefe.study import Study
-    >>> with TemporaryDirectory() as folder:
-    ...     write_markdown(Study.example().run(":memory:", progress=False), f"{folder}/report.md")
-    """
-    write(path, lambda: to_markdown(results))
+    render = to_markdown if Path(path).suffix.lower() == ".md" else to_html
+    write(path, lambda: render(results))
 
 
 def write(path: str | os.PathLike[str], render: Callable[[], str]) -> None:
