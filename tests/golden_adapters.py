@@ -84,10 +84,12 @@ def mitigation(method, params):
 
 
 def quality_table(models, benchmarks):
-    from wefe.quality import quality_matrix, quality_ranking, quality_scores
+    from wefe.quality import quality_ranking, quality_scores
 
-    scores = quality_matrix(quality_scores(models, benchmarks, progress=False))
-    return scores, quality_ranking(scores)[["score"]]
+    scores = quality_scores(models, benchmarks, progress=False)
+    matrix = scores.pivot(index="model_name", columns="benchmark", values="score")
+    in_order = matrix.loc[scores["model_name"].unique(), scores["benchmark"].unique()]
+    return in_order, quality_ranking(scores)[["score"]]
 
 
 def benchmark_from(path, kind):

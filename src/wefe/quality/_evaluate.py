@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, logger, progress_bar
-from wefe._visible import plain
 from wefe._wordset import Vectors
 from wefe.embeddings import forms_found
 from wefe.metrics._geometry import average_ranks, pearson
@@ -138,10 +137,6 @@ class QualityScore:
     nan_reason: str | None = None
     lost_words: tuple[str, ...] = field(default=(), repr=False)
     details: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes by name, as plain data for JSON; a NaN score becomes None."""
-        return dict(plain(self))
 
 
 def evaluate(

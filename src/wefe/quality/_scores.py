@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, check_sequence, logger, progress_bar
-from wefe._visible import by_name
+from wefe._visible import by_name, plain
+from wefe.aggregation import matrix_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.quality._benchmark import Benchmark, as_benchmark
 from wefe.quality._evaluate import evaluate
@@ -40,8 +41,8 @@ def quality_scores(
     -------
     DataFrame
         One row per model and benchmark with the attributes of :class:`QualityScore`: 'score'
-        (higher is better), 'n_used' and 'n_items', 'nan_reason' and so on. :func:`quality_matrix`
-        turns it into one column per benchmark.
+        (higher is better), 'n_used' and 'n_items', 'nan_reason' and so on. For one column per
+        benchmark: ``table.pivot(index="model_name", columns="benchmark", values="score")``.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def quality_scores(
     with progress_bar(len(named) * len(asked), "quality", "benchmark", progress) as bar:
         for (name, model), benchmark in product(named.items(), asked):
             score = evaluate(model, benchmark, random_state=seed, progress=progress)
-            records.append({**score.to_dict(), "model_name": name})
+            records.append({**plain(score), "model_name": name})
             bar.update()
     table = pd.DataFrame(records).astype({"score": float})
     _tell_different_items(table)
@@ -86,36 +87,13 @@ def _tell_different_items(table: pd.DataFrame) -> None:
             )
 
 
-def quality_matrix(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return quality scores with one row per model and one column per benchmark.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        The result of :func:`quality_scores`.
-
-    Returns
-    -------
-    DataFrame of shape (n_models, n_benchmarks)
-        In the order of `scores`; NaN where a score is undefined.
-
-    Examples
-    --------
-    >>> scores = pd.DataFrame({"model_name": ["a", "b"], "benchmark": "x", "score": [0.7, 0.6]})
-    >>> quality_matrix(scores)["x"].to_dict()
-    {'a': 0.7, 'b': 0.6}
-    """
-    matrix = scores.pivot(index="model_name", columns="benchmark", values="score")
-    return matrix.loc[scores["model_name"].unique(), scores["benchmark"].unique()]
-
-
 def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame:
     """Rank models by the sum of their ranks over benchmarks (WEFE paper, section 4.2).
 
     Parameters
     ----------
-    scores : DataFrame of shape (n_models, n_benchmarks)
-        The result of :func:`quality_matrix`, or any table in which higher is better.
+    scores : DataFrame
+        The result of :func:`quality_scores`.
     name : str, default='Quality'
         Column heading.
 
@@ -129,13 +107,13 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
 
     Examples
     --------
-    >>> scores = {"similarity": [0.7, 0.6, 0.5], "analogy": [0.3, 0.8, 0.1]}
-    >>> quality_ranking(pd.DataFrame(scores, index=["a", "b", "c"]))["score"].tolist()
-    [3.0, 3.0, 6.0]
+    >>> scores = pd.DataFrame({"model_name": ["a", "b"], "benchmark": "x", "score": [0.7, 0.6]})
+    >>> quality_ranking(scores)["score"].tolist()
+    [1.0, 2.0]
     """
-    numbers = scores.apply(pd.to_numeric)
-    complete = numbers.dropna()
-    for model, row in numbers.drop(complete.index).iterrows():
+    matrix = matrix_of(scores, "benchmark")
+    complete = matrix.dropna()
+    for model, row in matrix.drop(complete.index).iterrows():
         logger.warning(
             "%s has no quality rank because it has no score in %s",
             model,
@@ -143,4 +121,4 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
         )
     ordered = complete.apply(without_noise, best="higher")
     sums = ordered.rank(method="average").sum(axis=1)
-    return score_column(sums.reindex(numbers.index), name, best="lower")
+    return score_column(sums.reindex(matrix.index), name, best="lower")

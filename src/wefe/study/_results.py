@@ -365,11 +365,9 @@ class StudyResults:
 
     def quality(self) -> pd.DataFrame | None:
         """Return scores (n_models, n_benchmarks), NaN if undefined; None without benchmarks."""
-        from wefe.quality import quality_matrix
-
         if not self.of_kind("quality"):
             return None
-        return quality_matrix(self._quality_table()).rename_axis(columns=None)
+        return matrix_of(self._quality_table(), "benchmark").rename_axis(columns=None)
 
     def explore(self) -> dict[str, pd.DataFrame]:
         """Return words along bias directions: tidy tables, empty if the study explores nothing.
@@ -565,11 +563,10 @@ class StudyResults:
         """Yield the columns of the overall ranking that are not scores of metrics."""
         for part in self.plan.settings["external"]:
             yield score_column(part["scores"], part["name"], part["best"])
-        scores = self.quality()
-        if scores is not None:
+        if self.of_kind("quality"):
             from wefe.quality import quality_ranking
 
-            yield quality_ranking(scores, self.plan.settings["quality"]["name"])
+            yield quality_ranking(self._quality_table(), self.plan.settings["quality"]["name"])
 
 
 # Columns of the tidy table about the model and about the task.

@@ -398,7 +398,7 @@ def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.quality import evaluate
 
     benchmark, seed = place.unit.benchmarks[what["benchmark"]], what["random_state"]
-    return evaluate(place.model, benchmark, random_state=seed, progress=False).to_dict()
+    return dict(plain(evaluate(place.model, benchmark, random_state=seed, progress=False)))
 
 
 def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
