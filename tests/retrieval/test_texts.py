@@ -1,13 +1,11 @@
 """The user's own texts with exchanged group words, and names: frequency and matching."""
 
 import itertools
-import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from wefe.retrieval import compare_documents, exchange_group_words, match_names, name_frequencies
+from wefe.retrieval import compare_documents, exchange_group_words, match_names
 
 
 @pytest.mark.parametrize(
@@ -76,12 +74,3 @@ def test_names_beyond_the_caliper_are_left_out_of_all_groups():
     assert match_names(names, frequency) == {"a": ["x"], "b": ["p"], "c": ["t"]}
     with pytest.raises(ValueError, match="larger caliper"):
         match_names({"a": ["x"], "b": ["s"]}, frequency)
-
-
-def test_frequencies_come_from_wordfreq(monkeypatch):
-    zipf = SimpleNamespace(zipf_frequency=lambda name, language: len(name) + (language == "en"))
-    monkeypatch.setitem(sys.modules, "wordfreq", zipf)
-    assert name_frequencies(["Amy", "Al"]) == {"Amy": 4.0, "Al": 3.0}
-    monkeypatch.setitem(sys.modules, "wordfreq", None)
-    with pytest.raises(ImportError, match=r"wefe\[names\]"):
-        name_frequencies(["Amy"])

@@ -4,4 +4,3 @@ from ._texts import compare_documents as compare_documents
 from ._texts import exchange_group_words as exchange_group_words
 from ._texts import load_resume_names as load_resume_names
 from ._texts import match_names as match_names
-from ._texts import name_frequencies as name_frequencies

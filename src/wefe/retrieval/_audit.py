@@ -171,7 +171,7 @@ def audit_ranking(
         Replacements of a name that do not indicate a group, such as 'The applicant'. These
         documents are scored, not ranked.
     frequency : mapping of str to float, optional
-        Frequency of names, to show in the tables; see :func:`name_frequencies`.
+        Frequency of names, to show in the tables, as for :func:`match_names`.
     n_bootstrap, confidence, random_state : optional
         As for :func:`wefe.silhouette.bootstrap_interval`, for resamples of names (within groups)
         and queries.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed, check_array, check_number, check_word_set, found, import_library
+from wefe._checks import as_seed, check_array, check_number, check_word_set, found
 from wefe._wordset import Vectors, unit
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import ContextualModel, UnitVectors
@@ -93,33 +93,6 @@ def load_resume_names() -> dict[str, list[str]]:
     }
 
 
-def name_frequencies(names: Iterable[str]) -> dict[str, float]:
-    """Look up how frequent names are in English, with wordfreq (``pip install "wefe[names]"``).
-
-    Parameters
-    ----------
-    names : iterable of str
-        The names.
-
-    Returns
-    -------
-    dict of str to float
-        Zipf frequencies: the logarithm to base 10 of occurrences per billion words; 0 if unknown.
-
-    Raises
-    ------
-    ImportError
-        If wordfreq is not installed.
-
-    Examples
-    --------
-    >>> name_frequencies(["Emily"])  # doctest: +SKIP
-    {'Emily': 4.39}
-    """
-    wordfreq = import_library("wordfreq", "names", "name_frequencies")
-    return {name: float(wordfreq.zipf_frequency(name, "en")) for name in names}
-
-
 def match_names(
     names: Mapping[str, Sequence[str]],
     frequency: Mapping[str, float],
@@ -137,7 +110,8 @@ def match_names(
     names : mapping of str to sequence of str
         The names of each group.
     frequency : mapping of str to float
-        Frequency of each name on a logarithmic scale, for example from :func:`name_frequencies`.
+        Frequency of each name on a logarithmic scale, for example from
+        ``wordfreq.zipf_frequency(name, "en")`` (``wefe[names]``).
     encoder : ContextualModel, optional
         Match only names that this encoder splits into the same number of tokens.
     caliper : float, default=0.5

@@ -422,11 +422,14 @@ def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
-    from wefe.retrieval import audit_ranking, name_frequencies
+    from wefe.retrieval import audit_ranking
 
     options = {**what, "names": dict(what["names"])}
     if find_spec("wordfreq") is not None:  # an extra
-        options["frequency"] = name_frequencies(chain(*options["names"].values()))
+        from wordfreq import zipf_frequency
+
+        names = chain(*options["names"].values())
+        options["frequency"] = {name: zipf_frequency(name, "en") for name in names}
     encoder: Any = place.model
     return {"audit": audit_ranking(encoder, **options).to_dict()}
 
