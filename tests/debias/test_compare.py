@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wefe import Query, WordEmbeddingModel
+from wefe import Query, WordEmbeddingModel, load
 from wefe.debias import Comparison, compare
 from wefe.metrics import GIPE, MAC, RND, WEAT
-from wefe.models._tables import ArrayVectors
 from wefe.plotting import plot_comparison
 
 NAMES = Query(
@@ -218,10 +217,7 @@ def test_parts_that_are_left_out(models, caplog):
     assert set(found.table.aspect) == {"bias", "cost"}
     assert found.criterion is None
     words = [w for part in NAMES.target_sets + NAMES.attribute_sets for w in part]
-    few = [
-        WordEmbeddingModel(ArrayVectors(words, m.get_vectors(words), words, m.name), m.name)
-        for m in models
-    ]
+    few = [load(each, words=words, hold="selected") for each in models]
     pd.testing.assert_frame_equal(compare(*few, [NAMES], ["weat"]).table, bias_of(models))
     assert "was opened for some words only" in caplog.text
 

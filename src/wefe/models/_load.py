@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_choice, check_given, found, logger
-from wefe.models._tables import ArrayVectors, VectorTable, number, unchecked_table
+from wefe.models._tables import ArrayVectors, PartialIndex, VectorTable, number, unchecked_table
 from wefe.models._types import Block, FloatArray, Held, Lowercase, Reading, Subwords, Vocabulary
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._native import StoredDtype, open_safetensors, write_native
@@ -375,7 +375,9 @@ def _collect(source: VectorSource, requested: frozenset[str] | None = None) -> A
     elif n_repeated:
         logger.warning("%s has %d words twice; the first vector of each is kept", label, n_repeated)
     if requested is not None:
-        return ArrayVectors(list(index), every, requested, label)
+        table = unchecked_table(PartialIndex(index, requested, label), every)
+        table.requested = requested
+        return table
     if not index:
         raise ValueError(f"{label}: no word is left; expected at least one.")
     return unchecked_table(index, every)

@@ -180,11 +180,6 @@ class ArrayVectors(VectorTable):
         Different words, one per row.
     vectors : ndarray of shape (n_words, dim)
         Floating-point vectors, not copied.
-    requested : collection of str, optional
-        The words for which a file was opened. Looking up another word raises `UnreadWordError`,
-        because the file may contain it.
-    label : str, default=''
-        Name of the file in messages.
 
     Examples
     --------
@@ -195,13 +190,7 @@ class ArrayVectors(VectorTable):
 
     vectors: FloatArray = None  # type: ignore[assignment]  # an attribute, not a property
 
-    def __init__(
-        self,
-        vocabulary: Sequence[str],
-        vectors: npt.ArrayLike,
-        requested: Iterable[str] | None = None,
-        label: str = "",
-    ) -> None:
+    def __init__(self, vocabulary: Sequence[str], vectors: npt.ArrayLike) -> None:
         self.vectors = check_vectors("vectors", vectors)
         if len(check_sequence("vocabulary", vocabulary)) != len(self.vectors):
             raise ValueError(
@@ -217,9 +206,6 @@ class ArrayVectors(VectorTable):
                     f"vocabulary: {word!r} stands at {index[word]} and again at {row}."
                 )
         self.key_to_index = index
-        if requested is not None:
-            self.requested = frozenset(requested)
-            self.key_to_index = PartialIndex(index, self.requested, label)
 
 
 def unchecked_table(key_to_index: Mapping[str, int], vectors: FloatArray) -> ArrayVectors:

@@ -11,7 +11,7 @@ from model_files import at_most
 
 from wefe import load
 from wefe.models import WordEmbeddingModel
-from wefe.models._tables import ArrayVectors, unchecked_table
+from wefe.models._tables import unchecked_table
 from wefe.models.formats._registry import BY_NAME, function
 from wefe.models.formats._write import WRITTEN, Writing
 
@@ -255,7 +255,8 @@ def test_a_format_that_is_unknown_is_refused_with_the_nearest(tmp_path, name, ki
 
 
 def test_of_selected_words_those_are_written_and_the_log_says_so(tmp_path, caplog):
-    table = ArrayVectors(["she", "he"], VECTORS[:2], ["she", "he", "they"], "big.txt")
-    WordEmbeddingModel(table, "big").save(tmp_path / "m.vec")
+    vectors = dict(zip(["she", "he"], VECTORS[:2], strict=True))
+    model = load(vectors, "big", words=["she", "he", "they"], hold="selected")
+    model.save(tmp_path / "m.vec")
     check_loaded(tmp_path / "m.vec", ["she", "he"], VECTORS[:2])
     assert "big was opened for some words only" in caplog.text
