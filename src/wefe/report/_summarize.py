@@ -314,7 +314,7 @@ def _silhouettes(results: StudyResults) -> Iterator[dict[str, Any]]:
 
 
 def _retrieval(results: StudyResults) -> Iterator[dict[str, Any]]:
-    names = ("k", "ndcg", "confidence", "groups", "gaps", "decided", "lowest")
+    names = ("k", "ndcg", "confidence", "groups", "gaps", "decided")
     for task, audit in results.retrieval():
         yield {name: getattr(audit, name) for name in names} | {
             "audit": task.place["audit"],
@@ -322,6 +322,7 @@ def _retrieval(results: StudyResults) -> Iterator[dict[str, Any]]:
             "n_queries": audit.queries["query"].nunique(),
             "n_templates": audit.templates["template"].nunique(),
             "n_names": len(audit.names),
+            "lowest": audit.groups.nsmallest(1, "impact_ratio").iloc[0],
             "largest": largest_gap(audit.gaps),
             "driver": largest_gap(audit.templates),
             "first_names": audit.names["name"].head(3).tolist(),

@@ -103,21 +103,13 @@ class RankingAudit:
         ndcg = np.nan if data["ndcg"] is None else data["ndcg"]
         return cls(**{**data, **tables, "ndcg": ndcg})
 
-    @property
-    def lowest(self) -> pd.Series:
-        """The row of `groups` with the lowest impact ratio."""
-        return self.groups.iloc[int(self.groups["impact_ratio"].argmin())]
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Return a dict of all attributes that are tables."""
-        return {name: each for name, each in vars(self).items() if isinstance(each, pd.DataFrame)}
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the scores as plain data for JSON."""
         return {name: plain(each) for name, each in vars(self).items() if name != "scores"}
 
     def __repr__(self) -> str:
-        low, gap = self.lowest, largest_gap(self.gaps)
+        low = self.groups.nsmallest(1, "impact_ratio").iloc[0]
+        gap = largest_gap(self.gaps)
         queries = count(self.queries["query"].nunique(), "query", "queries")
         templates = count(self.templates["template"].nunique(), "template")
         return (

@@ -359,8 +359,9 @@ class StudyResults:
         found: dict[str, list[pd.DataFrame]] = {}
         for task, audit in self.retrieval():
             place = {"audit": task.place["audit"], "model_name": task.model}
-            for name, table in audit.tables().items():
-                found.setdefault(name, []).append(pd.DataFrame(place, table.index).join(table))
+            for name, table in vars(audit).items():
+                if isinstance(table, pd.DataFrame):
+                    found.setdefault(name, []).append(pd.DataFrame(place, table.index).join(table))
         return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
 
     def quality(self) -> pd.DataFrame | None:
