@@ -54,7 +54,7 @@ class Guarded(Doubling):
 
     def _settled(self, model, fates):
         she, he = rows_of(model, ["she", "he"]).values()
-        return {she: model.rows([he])[0], he: model.rows([she])[0] * (1 + fates[she])}
+        return {she: model.table.rows([he])[0], he: model.table.rows([she])[0] * (1 + fates[she])}
 
 
 @pytest.fixture

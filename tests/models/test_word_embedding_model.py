@@ -289,7 +289,7 @@ def test_a_copy_equals_its_original_and_changes_stay_on_their_side(make_vectors,
     assert twin == original
     assert twin.wv is not original.wv
     assert (twin.held, twin.nbytes) == (original.held, original.nbytes)
-    assert twin.requested == original.requested
+    assert twin.table.requested == original.table.requested
     twin.update("she", ONE)
     np.testing.assert_array_equal(original.vectors, VECTORS)
     original.update("he", 2 * ONE)

@@ -126,7 +126,7 @@ class DoubleHardDebias(RowwiseDebias):
             )
         self.mean_, covariance = vocabulary_covariance(model)
         components = principal_directions(covariance, self.mean_)[: self.n_components]
-        biased = [model.rows(rows).astype(np.float64) for rows in sides]
+        biased = [model.table.rows(rows).astype(np.float64) for rows in sides]
         rng = np.random.default_rng(self.random_state)
         alignments, pcas = [], []
         for component in components:

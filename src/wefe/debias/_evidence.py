@@ -133,7 +133,7 @@ class CommonWords:
 
     def vectors(self, model: int, numbers: Rows | slice) -> FloatArray:
         """Return read-only vectors of one model, float32 or float64, perhaps a view."""
-        table, rows = self.models[model], self._rows[model][numbers]
+        table, rows = self.models[model].table, self._rows[model][numbers]
         in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
         vectors = table.rows(slice(rows[0], rows[-1] + 1) if in_a_row else rows)
         return vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)

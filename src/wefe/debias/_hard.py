@@ -38,7 +38,7 @@ class _SubspaceDebias(RowwiseDebias):
         """Equalize sets, even of words that are ignored (and so not neutralised) or no target."""
         row_of = rows_of(model, flattened(self.equalize_sets_))
         rows = np.array([*row_of.values()], dtype=np.intp)
-        originals = model.rows(rows)
+        originals = model.table.rows(rows)
         mapped = originals.copy()
         self._map(mapped, fates[rows])
         (before, directed), (now, _) = directions(originals), directions(mapped)
@@ -333,7 +333,7 @@ def unit_gram(model: WordEmbeddingModel) -> tuple[Vectors, int]:
 
 
 def _unit_vectors(model: WordEmbeddingModel, words: Iterable[str]) -> Vectors:
-    units, directed = directions(model.rows([*rows_of(model, [*words]).values()]))
+    units, directed = directions(model.table.rows([*rows_of(model, [*words]).values()]))
     return units[directed]
 
 

@@ -211,7 +211,7 @@ class RepulsionAttractionNeutralization(WordDebias):
 
 
 def _wide(model: WordEmbeddingModel, rows: Rows) -> FloatArray:
-    vectors = model.rows(rows)
+    vectors = model.table.rows(rows)
     return vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
 
 

@@ -149,7 +149,7 @@ class _ChangedRows(StoredVectors):
         self.settled, self.n_left, self.n_changed = method._settled(model, fates), 0, 0
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        vectors = self.model.rows(rows)
+        vectors = self.model.table.rows(rows)
         changed, fates = vectors.copy(), self.fates[rows]
         self.n_left += self.method._map(changed, fates)
         for row in self.settled.keys() & rows.tolist():

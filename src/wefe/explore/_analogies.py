@@ -136,7 +136,7 @@ def _candidates(model: WordEmbeddingModel, among: int) -> tuple[list[str], Float
     model.whole_table("a choice of words")
     rows = np.arange(min(check_positive_int("among", among), len(model.vocab)))
     words, own = own_words(model, rows)
-    vectors = model.rows(rows[own])
+    vectors = model.table.rows(rows[own])
     usable = unit_vectors(vectors)[1]
     return list(compress(words, usable)), vectors[usable]
 

@@ -383,7 +383,7 @@ def word_page(
     if known.words:
         betas = indirect_bias(before.get_vectors([form]), known.vectors, directions.subspace)
     (bare,) = bare_words(model, [form])
-    vectors = np.concatenate([vector, model.rows(around.rows[0])])
+    vectors = np.concatenate([vector, model.table.rows(around.rows[0])])
     x, y = in_two_dimensions(vectors, map_method, random_state).T
     return WordPage(
         word=bare,
@@ -422,7 +422,7 @@ def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator
     place = int(np.searchsorted(rows, own))
     start = max(0, min(place - _AS_FREQUENT // 2, len(rows) - _AS_FREQUENT))
     near = rows[start : start + _AS_FREQUENT]
-    near = near[directions_of(model.rows(near))[1]]
+    near = near[directions_of(model.table.rows(near))[1]]
     return model.table.words_at(np.sort(rng.choice(near, min(_N_RANDOM, len(near)), replace=False)))
 
 

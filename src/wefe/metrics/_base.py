@@ -361,7 +361,7 @@ class BaseMetric(PermutationTested):
         if reason is None and self.needs_vocabulary and model.held == "selected":
             reason = (
                 f"the metric needs the whole vocabulary, but {model.name} was opened for "
-                f"{len(model.requested or ()):,} words only"
+                f"{len(model.table.requested or ()):,} words only"
             )
         return metric, embedded, targets, reason
 

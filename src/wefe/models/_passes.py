@@ -30,7 +30,7 @@ def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatAr
     model.whole_table("a pass over all vectors")
     for part in chunks(len(model.vocab), max(1, _BLOCK_NUMBERS // model.dim)):
         rows = np.arange(part.start, part.stop)
-        block = model.rows(part)
+        block = model.table.rows(part)
         vectors = block.astype(np.promote_types(block.dtype, np.float32), copy=False)
         largest = np.abs(vectors).max(axis=1)
         usable = (largest > 0) & (largest < np.inf)
@@ -56,7 +56,7 @@ def vocabulary_cosines(
     n_words = len(model.vocab) if n_words is None else min(n_words, len(model.vocab))
     cosines = np.empty((n_words, len(axes)), dtype=width)
     for part in chunks(n_words, max(1, _BLOCK_NUMBERS // model.dim)):
-        block, lengths, directed = with_lengths(model.rows(part), width)
+        block, lengths, directed = with_lengths(model.table.rows(part), width)
         with np.errstate(all="ignore"):
             np.matmul(block, of_width, out=cosines[part])
             cosines[part] /= lengths[:, None]

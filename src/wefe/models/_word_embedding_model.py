@@ -12,7 +12,7 @@ import numpy.typing as npt
 from wefe._checks import check_bool, check_positive_int, check_sequence, found, logger
 from wefe._visible import html_table
 from wefe.models._search import directions, no_direction, search
-from wefe.models._tables import RowsLike, VectorTable, as_table, chunks, table_of
+from wefe.models._tables import VectorTable, as_table, chunks, table_of
 from wefe.models._types import CHUNK_ROWS, FloatArray, Held
 
 if TYPE_CHECKING:
@@ -101,26 +101,6 @@ class WordEmbeddingModel:
         """Size of the vectors in bytes, in memory or (if mapped) in the file."""
         return self.table.nbytes
 
-    @property
-    def requested(self) -> frozenset[str] | None:
-        """The words for which the file was opened; None if the vocabulary is complete."""
-        return self.table.requested
-
-    def rows(self, rows: RowsLike) -> FloatArray:
-        """Return the vectors of some rows.
-
-        Parameters
-        ----------
-        rows : slice without step, or sequence of int
-            Row numbers of `vocab`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, dim)
-            A view if the vectors are in memory and `rows` is a slice.
-        """
-        return self.table.rows(rows)
-
     def __len__(self) -> int:
         return len(self.vocab)
 
@@ -138,7 +118,7 @@ class WordEmbeddingModel:
         """Return the read-only vector of a word exactly as written, without the prefix."""
         row = self.vocab.get(word)
         if row is not None:
-            vector: FloatArray = self.rows(slice(row, row + 1))[0]
+            vector: FloatArray = self.table.rows(slice(row, row + 1))[0]
             vector.flags.writeable = False
             return vector
         if word in self:
@@ -164,7 +144,7 @@ class WordEmbeddingModel:
             rows = [row_of[word] for word in words]
         except KeyError:
             return np.array([self[word] for word in words], dtype=self.dtype)
-        return np.asarray(self.rows(rows))
+        return np.asarray(self.table.rows(rows))
 
     def prepare(self, words: Words, preprocessors: Preprocessors | None = None) -> None:
         """Compute vectors that will be looked up, in one pass; only encoders have anything to do.
@@ -360,8 +340,8 @@ class WordEmbeddingModel:
         if self.held == "selected":
             raise ValueError(
                 f"{purpose} needs the whole vocabulary, but {self.name} was opened for "
-                f"{len(self.requested or ()):,} words only. Load the whole file (hold='memory'); "
-                "for an encoder, take a snapshot of all words that matter."
+                f"{len(self.table.requested or ()):,} words only. Load the whole file "
+                "(hold='memory'); for an encoder, take a snapshot of all words that matter."
             )
         return self.table
 
@@ -397,8 +377,8 @@ class WordEmbeddingModel:
         named = "" if self.name == "Unnamed model" else "named "
         prefix = f" and {self.vocab_prefix!r} as word prefix" if self.vocab_prefix else ""
         where = "" if self.held == "memory" else f", {self.held}"
-        if self.held == "selected" and self.requested is not None:
-            where += f" of {len(self.requested)} words asked for"
+        if self.held == "selected" and self.table.requested is not None:
+            where += f" of {len(self.table.requested)} words asked for"
         return (
             f"<WordEmbeddingModel {named}{self.name!r} with {len(self)} word embeddings "
             f"of {self.dim} dims{prefix}{where}>"
