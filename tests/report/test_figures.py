@@ -62,6 +62,10 @@ def test_negative_sentiment_is_drawn_and_in_a_table():
     assert [(row["model"], row["rnsb"]) for row in part["rows"]] == [("b", 0.0), ("a", 0.2)]
     assert {"sentiment-0", "matrix-0-0", "matrix-0-1"} <= drawn(results).keys()
     assert '<td class="number">80.0 %</td>' in to_html(results)
+    # Of many models only some are shown, here one that has no score for the second query.
+    first = {f"m{i}": value(i / 100, irish=0.5, cuban=0.5) for i in range(42)}
+    results = results_of({"RNSB": {"Nation": {"q": first, "r": first | {"m0": "lost"}}}})
+    assert [part["query"] for part in summarize(results)["sentiment"]] == ["q"]
 
 
 @pytest.mark.slow

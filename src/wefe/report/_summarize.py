@@ -345,13 +345,14 @@ def sentiment_by_query(results: StudyResults) -> dict[tuple[str, str, str], dict
 def _sentiment(results: StudyResults, shown: Sequence[str]) -> Iterator[dict[str, Any]]:
     for (metric, query_set, query), by_model in sentiment_by_query(results).items():
         rows = [{"model": model, **own} for model, own in by_model.items() if model in shown]
-        yield {
-            "metric": metric,
-            "query_set": query_set,
-            "query": query,
-            "words": list(dict.fromkeys(itertools.chain(*(row[_SHARES] for row in rows)))),
-            "rows": sorted(rows, key=itemgetter("rnsb")),
-        }
+        if rows:
+            yield {
+                "metric": metric,
+                "query_set": query_set,
+                "query": query,
+                "words": list(dict.fromkeys(itertools.chain(*(row[_SHARES] for row in rows)))),
+                "rows": sorted(rows, key=itemgetter("rnsb")),
+            }
 
 
 # Warnings and gaps
