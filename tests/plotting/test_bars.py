@@ -148,7 +148,7 @@ def test_a_model_without_a_rank_stands_last_and_says_so(ranking, facets, drawn, 
 # Shares of the neighbours of words
 
 
-def test_a_line_is_the_interval_of_random_words_and_models_have_a_panel_each(models, said):
+def test_a_band_is_the_interval_of_random_words_and_models_have_a_panel_each(models, said):
     pages = [word_page(model, word, k=20) for model in models[:2] for word in ("nurse", "cook")]
     figure = plot_group_shares(pages[:3])
     assert [note.text for note in said(figure, "minilm")] == ["minilm 64d", "minilm 16d"]
@@ -159,7 +159,7 @@ def test_a_line_is_the_interval_of_random_words_and_models_have_a_panel_each(mod
     assert bar.x[0] == female["neighbors"]
     assert is_hollow(bar) == (female["low"] <= female["neighbors"] <= female["high"])
     labels = plot_group_shares(pages[0]).layout.yaxis.ticktext
-    assert labels[0].startswith('nurse<br><span style="font-size:10px">leans to female')
+    assert labels[0].startswith('nurse<br><span style="font-size:10px">word: leans to female')
     interval = bar.error_x
     assert interval.array[0] == pytest.approx(female["high"] - female["neighbors"])
     assert interval.arrayminus[0] == pytest.approx(female["neighbors"] - female["low"])

@@ -63,7 +63,7 @@ def test_a_page_of_a_word_says_what_is_known_of_it(packaged_model):
     text = Page(page_html([own])).text
     assert "nurse leans to female: its cosine with that direction is +0.320" in text
     assert f"{100 * own.percentile:.0f} % of frequent words have less direct bias" in text
-    assert f"{100 * own.proximity_bias:.0f} % are biased: more than 0.05" in text
+    assert f"{100 * own.proximity_bias:.0f} % of the neighbours owe more than 0.05" in text
     assert f"doctor {own.indirect_bias['doctor']:+.3f}" in text
     assert all(name in text for name in own.neighbors["neighbor"])
     assert "They are neither a property of people" in text

@@ -33,15 +33,17 @@ from wefe.plotting._style import (
 if TYPE_CHECKING:
     from wefe.explore import WordPage
 
+_BAND = {"symmetric": False, "width": 0, "thickness": 8, "color": "rgba(128, 128, 128, 0.45)"}
+
 
 def plot_queries_results(
     results: pd.DataFrame, by: Literal["query", "model"] = "query"
 ) -> go.Figure:
     """Plot scores as grouped horizontal bars: the longer a bar, the more bias was measured.
 
-    Bars start at the no-bias value (a line), or at 0 for an unknown metric. Lines across bars
-    contain 95 % of the scores expected without bias (with exchanged words). Bars that end within
-    their line are hollow.
+    Bars start at the no-bias value (a line), or at 0 for an unknown metric. Grey bands contain 95 %
+    of the scores expected without bias (with exchanged words). Bars that end within their band are
+    hollow.
 
     Parameters
     ----------
@@ -83,9 +85,9 @@ def plot_queries_results(
 
 
 def draw_bars(figure: go.Figure, table: pd.DataFrame, place: dict[str, Any]) -> None:
-    """Draw a bar per row and series; a line from `null_lower` to `null_upper` crosses each.
+    """Draw a bar per row and series; a grey band from `null_lower` to `null_upper` crosses each.
 
-    Bars that end within their line are hollow.
+    Bars that end within their band are hollow.
     """
     n_series = table["series"].nunique()
     numbers = table.groupby("series", sort=False).ngroup()
@@ -109,7 +111,7 @@ def draw_bars(figure: go.Figure, table: pd.DataFrame, place: dict[str, Any]) -> 
                 base=part["start"].tolist(),
                 width=0.8 / n_series,
                 orientation="h",
-                error_x={"type": "data", "symmetric": False, "width": 0, "thickness": 2, **null},
+                error_x={**_BAND, **null},
                 name=wrap(name, 30),
                 legendgroup=name,
                 marker=marker,
@@ -207,8 +209,8 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     Returns
     -------
     plotly.graph_objects.Figure
-        One panel per model, one bar per word and group. Lines across bars are intervals of random
-        words; bars that end within them are hollow. Words of one model say what they lean to.
+        One panel per model, one bar per word and group. Grey bands are intervals of random words;
+        bars that end within them are hollow. Words of one model say what they lean to.
 
     Examples
     --------
@@ -238,7 +240,7 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     labels = [wrap(shortened(word)) for word in words]
     if len(models) == 1:
         for row, page in enumerate(given):
-            side = "leans to " * (page.leans_to in groups) + page.leans_to
+            side = "word: " + "leans to " * (page.leans_to in groups) + page.leans_to
             labels[row] += f'<br><span style="font-size:10px">{wrap(side, 24)}</span>'
     panel_px = rows_px(labels, len(groups))
     figure, places = grid(models if len(models) > 1 else [""], panel_px, 54, abreast=2)
@@ -252,7 +254,7 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     heading = f"Which way the neighbours of {count(len(words), 'word')} lean"
     heading += f", {models[0]}" * (len(models) == 1)
     note = (
-        "Line: 95 of 100 random words that are as frequent lie within it. Hollow bars end within "
-        "their line: chance explains them."
+        "Grey band: 95 of 100 random words that are as frequent end within it. Hollow bars do, "
+        "too: chance explains them."
     )
     return apply_layout(figure, heading, {note: table["null_lower"].notna().any()})

@@ -170,8 +170,8 @@ class Reading:
         return {
             f"The aggregate leaves out {queries} that not every model could answer.": n_lost
             and self.aggregation,
-            "Lines: 95 % of scores with words exchanged, as they would be without bias. Hollow "
-            "bars end within their line: chance explains them.": has_null,
+            "Grey bands: 95 % of scores with words exchanged, as they would be without bias. "
+            "Hollow bars end within their band: chance explains them.": has_null,
             f"{scores} {OPPOSITE}, which the test misses.": n_opposite,
         }
 
