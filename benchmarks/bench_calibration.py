@@ -29,7 +29,7 @@ import numpy as np
 from _table import parser, report
 
 from wefe import Query, WordEmbeddingModel
-from wefe.contextual import SEAT, Context
+from wefe.contextual import Context
 from wefe.metrics import (
     ECT,
     EQT,
@@ -40,6 +40,7 @@ from wefe.metrics import (
     RNSB,
     SAME,
     SCWEAT,
+    SEAT,
     WEAT,
     BaseMetric,
     DirectBias,

@@ -105,6 +105,23 @@ def sem_bias(model, source, **options):
     return shares | {"n_used": found["n_used"][0]}
 
 
+def seat(query, model, *args, **options):
+    result = wefe.metrics.SEAT().run_query(query, model, *args, **options)
+    return {"result": result["result"], "n": " ".join(map(str, result.details["n_sentences"]))}
+
+
+def ceat(query, model, sentences, **options):
+    contexts = wefe.contextual.find_contexts(query, sentences)
+    result = wefe.metrics.CEAT().run_query(query, model, contexts, **options)
+    return result["result"], result.details["quantiles"]
+
+
+def combined_effects(effects, variances):
+    found = wefe.metrics.random_effects(effects, variances)
+    names = ("effect_size", "standard_error", "p_value", "p_value_one_sided", "tau_squared", "Q")
+    return {name: getattr(found, name) for name in names}
+
+
 def layers(metric, query, model, **options):
     return list(wefe.layer_scores(metric, query, model, progress=False, **options)["score"])
 

@@ -7,8 +7,8 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from wefe import Query, measure, run_queries
-from wefe.contextual import SEAT, load_encoder
-from wefe.metrics import list_metrics
+from wefe.contextual import load_encoder
+from wefe.metrics import SEAT, list_metrics
 
 WORDS = [["she", "woman", "her"], ["he", "man", "his"], ["home", "kids", "nurse"], ["boss", "job"]]
 QUERY = Query(WORDS[:2], WORDS[2:])

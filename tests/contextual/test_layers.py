@@ -5,8 +5,8 @@ import pytest
 from fake_encoder import FakeEncoder
 
 from wefe import Query, layer_scores
-from wefe.contextual import CEAT, SEAT, load_encoder
-from wefe.metrics import WEAT, list_metrics
+from wefe.contextual import load_encoder
+from wefe.metrics import CEAT, SEAT, WEAT, list_metrics
 from wefe.plotting import plot_layer_scores
 
 QUERY = Query([["nurse", "clerk"], ["pilot", "judge"]], [["art", "dance"], ["math", "logic"]])

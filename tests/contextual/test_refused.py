@@ -4,7 +4,8 @@ import pytest
 from fake_encoder import FakeEncoder
 
 from wefe import Query, layer_scores
-from wefe.contextual import CEAT, SEAT, find_contexts, random_effects
+from wefe.contextual import find_contexts
+from wefe.metrics import CEAT, SEAT, random_effects
 
 QUERY = Query([["nurse", "clerk"], ["pilot", "judge"]], [["art", "dance"], ["math", "logic"]])
 

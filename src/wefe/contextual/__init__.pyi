@@ -1,8 +1,5 @@
-from ._ceat import CEAT as CEAT
-from ._ceat import random_effects as random_effects
 from ._contexts import SEAT_TEMPLATES as SEAT_TEMPLATES
 from ._contexts import find_contexts as find_contexts
 from ._encoder import Context as Context
 from ._load import load_encoder as load_encoder
 from ._model import ContextualModel as ContextualModel
-from ._seat import SEAT as SEAT

@@ -33,7 +33,7 @@ Templates: TypeAlias = str | Sequence[str]
 #:
 #: A mapping from 'any' (words of any kind), 'name' (of people), 'noun' (singular), 'plural' and
 #: 'adjective' to a tuple of texts, each with one ``{}``, in the manner of May, Wang, Bordia, Bowman
-#: and Rudinger (NAACL 2019, section 3). :class:`wefe.contextual.SEAT` and
+#: and Rudinger (NAACL 2019, section 3). :class:`wefe.metrics.SEAT` and
 #: :func:`wefe.contextual.load_encoder` take the name of a kind, or templates of your own. An "a"
 #: before the gap becomes "an" where the word needs it.
 #:
@@ -105,7 +105,7 @@ def check_templates(name: str, templates: object) -> tuple[str, ...]:
 def templates_of_sets(
     query: Query, templates: Templates | Mapping[str, Templates] | None
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the templates of each word set of a query, target sets first; see :class:`SEAT`."""
+    """Return the templates of each word set of a query, target sets first; see SEAT."""
     names = (*query.target_sets_names, *query.attribute_sets_names)
     if not isinstance(templates, Mapping):
         kind = "any" if templates is None else templates

@@ -33,7 +33,7 @@ def debias_encoder(
     """Fit a method on a sentence encoder, and add its map to the encoder as the last layer.
 
     Every text passes through the map, so there is no `target` and no `ignore`. Words inside texts
-    (:class:`wefe.contextual.CEAT`, layers) are read before that layer and do not change.
+    (:class:`wefe.metrics.CEAT`, layers) are read before that layer and do not change.
 
     Parameters
     ----------

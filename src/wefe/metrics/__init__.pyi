@@ -1,4 +1,6 @@
 from ._base import BaseMetric as BaseMetric
+from ._ceat import CEAT as CEAT
+from ._ceat import random_effects as random_effects
 from ._declaration import Measurement as Measurement
 from ._declaration import Scale as Scale
 from ._eqt import EQT as EQT
@@ -27,6 +29,7 @@ from ._rnsb import RNSB as RNSB
 from ._rnsb import joint_negative_sentiment as joint_negative_sentiment
 from ._rnsb import negative_sentiment_correlation as negative_sentiment_correlation
 from ._rnsb import rnsb as rnsb
+from ._seat import SEAT as SEAT
 from ._sembias import sembias as sembias
 from ._similarity import ECT as ECT
 from ._similarity import MAC as MAC

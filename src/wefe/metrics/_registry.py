@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any, TypeAlias, TypeVar
 
 from wefe._checks import check_choice, check_sequence, found, plain_name
 from wefe.metrics._base import BaseMetric
 
-_OF_ENCODERS = ("seat", "ceat")
 #: Other names of registered metrics, as used in articles.
 _ALSO_CALLED = {"weates": "weat", "wefat": "scweat"}
 _registry: dict[str, type[BaseMetric]] = {}
@@ -58,14 +56,18 @@ def list_metrics() -> list[type[BaseMetric]]:
     Returns
     -------
     list of type
-        Without SEAT and CEAT, which need an encoder, and with metrics of other packages that have
-        entry points in the group 'wefe.metrics'.
+        Without those that need an encoder (`encodes_texts`), SEAT and CEAT, and with metrics of
+        other packages that have entry points in the group 'wefe.metrics'.
 
     Examples
     --------
     >>> [metric.metric_short_name for metric in list_metrics()][:4]
     ['Direct Bias', 'ECT', 'EQT', 'GWEAT']
     """
+    return [metric for metric in _all_metrics() if not metric.encodes_texts]
+
+
+def _all_metrics() -> list[type[BaseMetric]]:
     import wefe.metrics
 
     for name in dir(wefe.metrics):
@@ -90,8 +92,8 @@ def get_metric(name: str) -> type[BaseMetric]:
     Parameters
     ----------
     name : str
-        Class name or short name, ignoring case and punctuation. 'seat' and 'ceat' are in
-        :mod:`wefe.contextual`, 'wefat' is SC-WEAT, 'weat-es' is WEAT.
+        Class name or short name, ignoring case and punctuation. 'wefat' is SC-WEAT, 'weat-es' is
+        WEAT.
 
     Returns
     -------
@@ -104,10 +106,7 @@ def get_metric(name: str) -> type[BaseMetric]:
     <class 'wefe.metrics._projection.DirectBias'>
     """
     plain = plain_name(str(name))
-    if plain in _OF_ENCODERS:
-        # They need an encoder, so they are not among those that any model can be asked.
-        return getattr(import_module("wefe.contextual"), plain.upper())  # type: ignore[no-any-return]
-    known = {plain_name(metric.metric_short_name): metric for metric in list_metrics()} | _registry
+    known = {plain_name(metric.metric_short_name): metric for metric in _all_metrics()} | _registry
     if plain not in known:
         plain = _ALSO_CALLED.get(plain, plain)
     if plain not in known:
@@ -117,8 +116,8 @@ def get_metric(name: str) -> type[BaseMetric]:
 
 def metric_names() -> dict[str, type[BaseMetric]]:
     """Return all metrics by their names on the command line: short names in lower case."""
-    names = {m.metric_short_name.lower().replace(" ", "-"): m for m in list_metrics()}
-    return names | {name: get_metric(name) for name in ("weat-es", "seat", "ceat")}
+    names = {m.metric_short_name.lower().replace(" ", "-"): m for m in _all_metrics()}
+    return names | {"weat-es": names["weat"]}
 
 
 def metric_name(text: str) -> str:

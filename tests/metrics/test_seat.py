@@ -8,9 +8,8 @@ from fake_encoder import FakeEncoder
 from scipy.spatial.distance import cdist
 
 from wefe import Query
-from wefe.contextual import SEAT
 from wefe.contextual._contexts import fill_template
-from wefe.metrics import WEAT
+from wefe.metrics import SEAT, WEAT
 from wefe.running import measure
 
 TWO = ("This is a {}.", "{} is here.")

@@ -19,6 +19,7 @@ from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_o
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Count, Measurement, RandomState, Scale
+from wefe.metrics._registry import register
 from wefe.metrics._weat import effect_size_of, largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
@@ -92,15 +93,16 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
     return RandomEffects(effect_size, standard_error, z, *p_values, tau_squared, q, len(e))
 
 
+@register
 class CEAT(BaseMetric):
     """Contextualized Embedding Association Test: WEAT over the contexts in which words occur.
 
-    Each sample draws one context of every word and computes the effect size of WEAT. A
-    random-effects model combines the samples. CEAT needs an encoder (:func:`load_encoder`). Pooling
-    'mean' or 'first' measures words, as published; 'cls' or 'sentence' whole sentences. Source: Guo
-    and Caliskan, "Detecting Emergent Intersectional Biases: Contextualized Word Embeddings Contain
-    a Distribution of Human-like Biases", AIES 2021, section 4.
-    https://doi.org/10.1145/3461702.3462536
+    Each sample draws one context of every word and computes the effect size of WEAT. A random-
+    effects model combines the samples. CEAT needs an encoder
+    (:func:`wefe.contextual.load_encoder`). Pooling 'mean' or 'first' measures words, as published;
+    'cls' or 'sentence' whole sentences. Source: Guo and Caliskan, "Detecting Emergent
+    Intersectional Biases: Contextualized Word Embeddings Contain a Distribution of Human-like
+    Biases", AIES 2021, section 4. https://doi.org/10.1145/3461702.3462536
 
     Do not rely on the p-values: all samples share words and contexts, so more samples make any
     p-value small. Read `details['quantiles']` instead.
@@ -159,10 +161,10 @@ class CEAT(BaseMetric):
     variance: Variance = "published"
     random_state: RandomState = 0
 
-    def _tested(self, measured: Measurement, *sides: WordSets) -> Measurement:  # noqa: ARG002
+    def _tested(self, measured: Measurement, *sides: WordSets) -> Measurement:
         return measured  # it has the p-value of its random-effects model
 
-    def _report_params(self, own: Mapping[str, Any], **test: Any) -> dict[str, Any]:  # noqa: ARG002
+    def _report_params(self, own: Mapping[str, Any], **test: Any) -> dict[str, Any]:
         return {"random_state": test["random_state"]}
 
     def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Any:

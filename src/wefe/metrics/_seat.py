@@ -18,6 +18,7 @@ from wefe.metrics._base import BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Count, Measurement, Scale
 from wefe.metrics._exchange import of_means
 from wefe.metrics._geometry import by_word
+from wefe.metrics._registry import register
 from wefe.metrics._weat import Ddof, effect_size_of, largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
@@ -25,14 +26,16 @@ from wefe.query import Query
 Permuted: TypeAlias = Literal["words", "sentences"]
 
 
+@register
 class SEAT(BaseMetric):
     """Sentence Encoder Association Test: WEAT on words in bleached sentences.
 
     Every word is put into every template ("This is {}.", "That is {}.", ...). Each sentence is one
     element of its set: the vector of the whole text, with the pooling of the model ('first' is then
-    the first token), but not its templates. SEAT needs an encoder (:func:`load_encoder`). Source:
-    May, Wang, Bordia, Bowman and Rudinger, "On Measuring Social Biases in Sentence Encoders",
-    NAACL 2019, sections 2 and 3. https://aclanthology.org/N19-1063
+    the first token), but not its templates. SEAT needs an encoder
+    (:func:`wefe.contextual.load_encoder`). Source: May, Wang, Bordia, Bowman and Rudinger, "On
+    Measuring Social Biases in Sentence Encoders", NAACL 2019, sections 2 and 3.
+    https://aclanthology.org/N19-1063
 
     Parameters
     ----------

@@ -16,9 +16,9 @@ from scipy import stats
 from scipy.spatial.distance import cdist
 
 from wefe import Query
-from wefe.contextual import CEAT, _ceat, find_contexts, random_effects
+from wefe.contextual import find_contexts
 from wefe.contextual._encoder import Context
-from wefe.metrics import WEAT
+from wefe.metrics import CEAT, WEAT, _ceat, random_effects
 
 
 @pytest.fixture
