@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel, convert, load
+from wefe._visible import plain
 from wefe.models._tables import UnreadWordError
 from wefe.quality import Benchmark, evaluate
 from wefe.quality._benchmark import _path_of
@@ -75,7 +76,7 @@ def test_no_score_is_nan_with_a_reason(vectors, benchmark, reason, caplog):
     assert math.isnan(score.score)
     assert reason in score.nan_reason
     assert f"{benchmark.name} is NaN for made" in caplog.text
-    assert json.loads(json.dumps(score.to_dict(), allow_nan=False))["score"] is None
+    assert json.loads(json.dumps(plain(score), allow_nan=False))["score"] is None
 
 
 def test_words_are_looked_up_as_written_and_then_in_lower_case():
@@ -138,7 +139,7 @@ def test_accuracy_is_told_by_section():
     }
     assert score.lost_words == ("oak", "a", "b", "c", "d")
     assert score.details["n_candidates"] == 5
-    json.dumps(score.to_dict(), allow_nan=False)
+    json.dumps(plain(score), allow_nan=False)
 
 
 @pytest.fixture(scope="module")
