@@ -58,6 +58,7 @@ def test_neighbours_are_those_of_a_loop(toy_model, page):
     assert page.proximity_bias == pytest.approx(np.mean(biased))
     # Twelve other words are too few for an interval of 95 %.
     assert page.shares[["expected", "low", "high"]].isna().all(axis=None)
+    assert np.isnan([page.proximity_low, page.proximity_high]).all()
     assert len(word_page(toy_model, "nurse", PAIRS, k=1000).neighbors) == 12
     assert page.map["word"].tolist() == ["nurse", *page.neighbors["neighbor"]]
 
@@ -97,6 +98,12 @@ def test_the_interval_of_a_share_is_that_of_random_words(packaged_model, criteri
     own = page.shares["neighbors"]
     outside = (own < page.shares["low"]) | (own > page.shares["high"])
     assert page.shares["is_clear"].tolist() == outside.tolist()
+    biased = []
+    for word in rest:
+        near = [model[other] for other, *_ in slow_neighbors(model, word, directions, 8)]
+        biased.append(np.mean(indirect_bias(model[word], near, directions.subspace) > 0.05))
+    ends = np.quantile(biased, [0.025, 0.975], method="weibull")
+    np.testing.assert_allclose([page.proximity_low, page.proximity_high], ends)
 
 
 def test_after_a_mitigation_the_former_directions_are_asked_for(toy_model):

@@ -90,6 +90,7 @@ def test_the_page_of_a_word_is_what_explore_makes_of_it(mitigated, packaged_mode
     assert np.array_equal(shares, of_groups[["neighbors", "low", "high"]])
     assert set(rows["leans_to"]) == {page.leans_to}
     assert set(rows["proximity_bias"]) == {page.proximity_bias}
+    assert set(rows["proximity_high"]) == {page.proximity_high}
     neighbors = row(mitigated.explore()["neighbors"], **place)
     for column in ("neighbor", "biased"):
         assert neighbors[column].tolist() == page.neighbors[column].tolist()

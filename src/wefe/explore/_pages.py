@@ -234,8 +234,8 @@ class WordPage:
         One row per neighbour: `rank`, `neighbor`, `cosine` with the word, `leans_to`, `projection`
         (on the first group; the largest one for more than two groups), `indirect_bias` with the
         word, and `biased` (whether it is above `theta`).
-    proximity_bias : float
-        Share of biased neighbours, in [0, 1].
+    proximity_bias, proximity_low, proximity_high : float
+        Share of biased neighbours, in [0, 1], and its interval as in `shares`.
     shares : pandas.DataFrame
         One row per group and for 'no clear direction'. `neighbors` is the share of neighbours that
         lean to the group, in [0, 1]. For random words of similar frequency, this share is
@@ -266,6 +266,8 @@ class WordPage:
     percentile: float
     neighbors: pd.DataFrame
     proximity_bias: float
+    proximity_low: float
+    proximity_high: float
     shares: pd.DataFrame
     indirect_bias: pd.Series[float]
     map: pd.DataFrame
@@ -342,7 +344,7 @@ def word_page(
       direct bias     0.320, that of 99% of frequent words is smaller
       neighbours      female 60%, male 0%, no clear direction 40% of the 20 nearest
       by chance       female 0-70%, male 0-75%, no clear direction 5-100% (random words as frequent)
-      proximity bias  0.35 (share of them with an indirect bias above 0.05)
+      proximity bias  35% (share of them with an indirect bias above 0.05; by chance 0-40%)
       indirect bias   midwife +0.099, doctor -0.062
     """
     check_model(model)
@@ -366,7 +368,11 @@ def word_page(
     least = chance(_frequent(before, directions.towards), directions)
     found, labels = places(along, least, directions), [*directions.groups, NO_CLEAR_DIRECTION]
     random = _random_words(model, form, np.random.default_rng(as_seed(random_state)))
-    of_random = find_neighbors(model, random, k, original).along(directions.towards.T)
+    around_random = find_neighbors(model, random, k, original)
+    of_random = around_random.along(directions.towards.T)
+    betas_of_random = around_random.indirect_bias(directions.subspace[None])[..., 0]
+    (proximity,) = proximity_bias(betas_around, theta)
+    (_, low, high) = _by_chance(proximity_bias(betas_of_random, theta)[:, None])[:, 0]
     neighbors = pd.DataFrame(
         {
             "rank": np.arange(1, k + 1),
@@ -394,7 +400,9 @@ def word_page(
         direct_bias=strength,
         percentile=smaller,
         neighbors=neighbors,
-        proximity_bias=float(proximity_bias(betas_around, theta)[0]),
+        proximity_bias=float(proximity),
+        proximity_low=float(low),
+        proximity_high=float(high),
         shares=_shares(found, places(of_random, least, directions), labels),
         indirect_bias=pd.Series(betas, index=known.forms, dtype=np.float64),
         map=pd.DataFrame({"word": [bare, *neighbors["neighbor"]], "x": x, "y": y}),
@@ -429,14 +437,19 @@ def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator
 def _shares(own: Rows, of_random: Rows, labels: list[str]) -> pd.DataFrame:
     """Return the share of each label among neighbours, and its distribution for random words."""
     ((share,), random) = (_share(each, len(labels)) for each in (own[None], of_random))
-    random = random[~np.isnan(random).any(axis=1)]
-    low = high = expected = np.full(len(labels), math.nan)
-    if len(random) >= _FEWEST_RANDOM:
-        expected = random.mean(axis=0)
-        low, high = np.quantile(random, _TAILS, axis=0, method="weibull")
+    expected, low, high = _by_chance(random)
     is_clear = (share < low) | (share > high)
     columns = {"neighbors": share, "expected": expected, "low": low, "high": high}
     return pd.DataFrame({**columns, "is_clear": is_clear}, index=labels)
+
+
+def _by_chance(of_random: Vectors) -> Vectors:
+    """Return the mean of each share around random words, and both ends of its interval."""
+    known = of_random[~np.isnan(of_random).any(axis=1)]
+    if len(known) < _FEWEST_RANDOM:
+        return np.full((3, of_random.shape[1]), math.nan)
+    ends = np.quantile(known, _TAILS, axis=0, method="weibull")
+    return np.vstack([known.mean(axis=0), ends])
 
 
 def _share(of_neighbors: Rows, n_labels: int) -> Vectors:

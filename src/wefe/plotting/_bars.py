@@ -210,7 +210,8 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     -------
     plotly.graph_objects.Figure
         One panel per model, one bar per word and group. Grey bands are intervals of random words;
-        bars that end within them are hollow. Words of one model say what they lean to.
+        bars that end within them are hollow. Words say what they lean to: those of one
+        model below their names, others on hover.
 
     Examples
     --------
@@ -227,8 +228,15 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     models, words = (list(table.index.unique(level)) for level in ("model", "word"))
     cells = pd.MultiIndex.from_product([models, words, groups], names=table.index.names)
     table = table.reindex(cells).reset_index()
+    sides = {
+        (page.model_name, page.word): "leans to " * (page.leans_to in groups) + page.leans_to
+        for page in given
+    }
+    table["side"] = [
+        sides.get(each, "") for each in zip(table["model"], table["word"], strict=True)
+    ]
     template = (
-        "<b>{word}</b><br>{group}: {neighbors:.1%} of the neighbours<br>"
+        "<b>{word}</b>: {side}<br>{group}: {neighbors:.1%} of the neighbours<br>"
         "random words: {low:.1%} to {high:.1%}"
     )
     table = table.assign(
@@ -239,9 +247,8 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     ).rename(columns={"neighbors": "score", "low": "null_lower", "high": "null_upper"})
     labels = [wrap(shortened(word)) for word in words]
     if len(models) == 1:
-        for row, page in enumerate(given):
-            side = "word: " + "leans to " * (page.leans_to in groups) + page.leans_to
-            labels[row] += f'<br><span style="font-size:10px">{wrap(side, 24)}</span>'
+        for row, side in enumerate(sides.values()):
+            labels[row] += f'<br><span style="font-size:10px">{wrap("word: " + side, 24)}</span>'
     panel_px = rows_px(labels, len(groups))
     figure, places = grid(models if len(models) > 1 else [""], panel_px, 54, abreast=2)
     for place, (_, own) in zip(places, parts_of(table, "model"), strict=True):

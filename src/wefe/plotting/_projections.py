@@ -86,8 +86,8 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
     frame : DataFrame
         One row per word: 'model', 'set' (the word list), 'word', and 'projection' (cosine with the
         bias direction, in [-1, 1]). For more than two groups also 'group', whose direction it is.
-        Optional 'chance': words no farther from 0 are grey. `frame.attrs['groups']` names the
-        groups of positive and negative projections.
+        Words no farther from 0 than the optional 'chance' are grey; without it, all are.
+        `frame.attrs['groups']` names the groups of positive and negative projections.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
     '← male    cosine with the bias direction    female →'
     """
     texts, numbers = ("model", "set", "word", "group"), ("projection", "chance")
-    table = check_frame(frame, texts, numbers, group="", chance=0.0)
+    table = check_frame(frame, texts, numbers, group="", chance=np.inf)
     groups = groups_of(frame)
     lost = ", ".join(at_most(list(table["word"][table["projection"].isna()].unique())))
     table = table.dropna(subset="projection")

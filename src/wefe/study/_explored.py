@@ -10,7 +10,8 @@ import pandas as pd
 from wefe.study._plan import Outcome, Task
 
 _STATE = ("nan_reason", *Outcome().provenance)
-_OF_WORD = ("direct_bias", "percentile", "proximity_bias", "n_neighbors")
+_PROXIMITY = ("proximity_bias", "proximity_low", "proximity_high")
+_OF_WORD = ("direct_bias", "percentile", *_PROXIMITY, "n_neighbors")
 _OF_SHARES = {"neighbors": "neighbor_share", "low": "chance_low", "high": "chance_high"}
 _QUANTILES = tuple(f"{share} %" for share in (1, 5, 25, 50, 75, 95, 99))
 _NEIGHBOR = ("rank", "neighbor", "cosine", "leans_to", "projection", "indirect_bias", "biased")

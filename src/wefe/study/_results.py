@@ -392,8 +392,8 @@ class StudyResults:
               'neighbor_share' (neighbours on its side), 'chance_low' and 'chance_high' (interval of
               that share for random words of similar frequency); then, equal for all groups,
               'leans_to' (a group, or 'no clear direction'), 'direct_bias', 'percentile',
-              'proximity_bias', 'n_neighbors', 'nan_reason', 'status' and so on. A word without
-              results has one row.
+              'proximity_bias' and its interval 'proximity_low' to 'proximity_high', 'n_neighbors',
+              'nan_reason', 'status' and so on. A word without results has one row.
             - 'neighbors': one row per neighbour: 'word', 'rank', 'neighbor', 'cosine', 'leans_to',
               'projection', 'indirect_bias', 'biased'.
         """
