@@ -111,7 +111,7 @@ class CEAT(BaseMetric):
     ----------
     contexts : mapping
         For each word its sentences (the first occurrence counts) or `Context`, as
-        :func:`find_contexts` finds them in a corpus; all are used.
+        :func:`wefe.contextual.find_contexts` finds them in a corpus; all are used.
     n_samples : int, default=10000
         Number of samples.
     variance : {'published', 'textbook'}, default='published'
