@@ -86,6 +86,11 @@ def test_they_are_those_of_the_audit_with_the_same_parameters(packaged_model):
     assert score_warnings("weat", query, packaged_model, **params) == audit.warnings
     own = {name: params.pop(name) for name in [*params] if hasattr(WEAT, name)}
     assert score_warnings(WEAT(**own), query, packaged_model, **params) == audit.warnings
+    # The generator of an instance stays where it is.
+    rng = np.random.default_rng(1)
+    random = WEAT(**own | {"random_state": rng, "p_value_method": "approximate"})
+    score_warnings(random, query, packaged_model, **params)
+    assert rng.random() == np.random.default_rng(1).random()
 
 
 @pytest.mark.parametrize("metric", list_metrics())

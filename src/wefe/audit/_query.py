@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -577,8 +578,9 @@ def _found(
     relevant = instance.audit_findings
     own: dict[str, Any] = {"calculate_p_value": False}
     if isinstance(instance, WEAT):
-        every = ((name, getattr(instance, name)) for name in WEAT.parameters())
-        own = {name: value for name, value in every if value is not None}  # audits have a seed
+        # A copy, as a generator would draw other numbers afterwards; audits have a seed for None.
+        every = copy.deepcopy({name: getattr(instance, name) for name in WEAT.parameters()})
+        own = {name: value for name, value in every.items() if value is not None}
     for part in between_two_groups(query):
         audit = audit_query(part, model, **own, **lookup)
         if "shared-lean" in relevant:

@@ -56,15 +56,15 @@ def list_metrics() -> list[type[BaseMetric]]:
     Returns
     -------
     list of type
-        Without those that need an encoder (`encodes_texts`), SEAT and CEAT, and with metrics of
-        other packages that have entry points in the group 'wefe.metrics'.
+        SEAT and CEAT, which need an encoder, are left out. Metrics of other packages with entry
+        points in the group 'wefe.metrics' are included.
 
     Examples
     --------
     >>> [metric.metric_short_name for metric in list_metrics()][:4]
     ['Direct Bias', 'ECT', 'EQT', 'GWEAT']
     """
-    return [metric for metric in _all_metrics() if not metric.encodes_texts]
+    return [m for m in _all_metrics() if not (m.encodes_texts and m.__module__.startswith("wefe."))]
 
 
 def _all_metrics() -> list[type[BaseMetric]]:

@@ -261,7 +261,7 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     heading = f"Which way the neighbours of {count(len(words), 'word')} lean"
     heading += f", {models[0]}" * (len(models) == 1)
     note = (
-        "Grey band: 95 of 100 random words that are as frequent end within it. Hollow bars do, "
-        "too: chance explains them."
+        "Grey band: 95 of 100 random words that are as frequent end within it. A hollow bar ends "
+        "within its band: chance explains it."
     )
     return apply_layout(figure, heading, {note: table["null_lower"].notna().any()})

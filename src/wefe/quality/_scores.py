@@ -93,7 +93,8 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     Parameters
     ----------
     scores : DataFrame
-        The result of :func:`quality_scores`.
+        The result of :func:`quality_scores`, or a table of your own with its columns 'model_name',
+        'benchmark' and 'score' (higher is better).
     name : str, default='Quality'
         Column heading.
 
@@ -111,7 +112,7 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     >>> quality_ranking(scores)["score"].tolist()
     [1.0, 2.0]
     """
-    matrix = matrix_of(scores, "benchmark")
+    matrix = matrix_of(scores, "benchmark").apply(pd.to_numeric)
     complete = matrix.dropna()
     for model, row in matrix.drop(complete.index).iterrows():
         logger.warning(

@@ -111,7 +111,7 @@ def match_names(
         The names of each group.
     frequency : mapping of str to float
         Frequency of each name on a logarithmic scale, for example from
-        ``wordfreq.zipf_frequency(name, "en")`` (``wefe[names]``).
+        ``wordfreq.zipf_frequency(name, "en")`` (``wefe[names]``; occurrences per billion words).
     encoder : ContextualModel, optional
         Match only names that this encoder splits into the same number of tokens.
     caliper : float, default=0.5
