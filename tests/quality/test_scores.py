@@ -65,6 +65,10 @@ def test_ranks_over_benchmarks_are_added_up():
     # Scores that differ by rounding share a rank.
     scores = tidy({"x": [sum([0.1] * 10), 1.0], "y": [0.5, 0.5]})
     assert quality_ranking(scores)["score"].tolist() == [3.0, 3.0]
+    # Numbers as texts count, and a matrix is refused.
+    assert quality_ranking(scores.astype(str))["score"].tolist() == [3.0, 3.0]
+    with pytest.raises(ValueError, match=r"no column \['model_name', 'benchmark'"):
+        quality_ranking(scores.pivot(index="model_name", columns="benchmark", values="score"))
 
 
 def test_a_model_that_lacks_a_score_has_no_rank_and_does_not_move_the_others(caplog):

@@ -97,8 +97,8 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
 class CEAT(BaseMetric):
     """Contextualized Embedding Association Test: WEAT over the contexts in which words occur.
 
-    Each sample draws one context of every word and computes the effect size of WEAT. A random-
-    effects model combines the samples. CEAT needs an encoder
+    Each sample draws one context of every word and computes the effect size of WEAT. A
+    random-effects model combines the samples. CEAT needs an encoder
     (:func:`wefe.contextual.load_encoder`). Pooling 'mean' or 'first' measures words, as published;
     'cls' or 'sentence' whole sentences. Source: Guo and Caliskan, "Detecting Emergent
     Intersectional Biases: Contextualized Word Embeddings Contain a Distribution of Human-like

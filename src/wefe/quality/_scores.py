@@ -112,6 +112,9 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     >>> quality_ranking(scores)["score"].tolist()
     [1.0, 2.0]
     """
+    missing = [name for name in ("model_name", "benchmark", "score") if name not in scores]
+    if missing:
+        raise ValueError(f"scores must be the table of quality_scores; it has no column {missing}.")
     matrix = matrix_of(scores, "benchmark").apply(pd.to_numeric)
     complete = matrix.dropna()
     for model, row in matrix.drop(complete.index).iterrows():
