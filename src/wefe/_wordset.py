@@ -55,9 +55,10 @@ class Weights:
     """How often each word counts in each case (for example, a resample): (n_cases, n_words).
 
     Every case has at least one word, and `totals` is its number of words with repetitions. A single
-    case stands for any number of equal cases.
+    case stands for any number of equal cases. `n_steps` cases in a row are one growing subset.
     """
 
+    n_steps = 1
     n_cases: int
     n_words: int
     totals: Vectors
@@ -104,7 +105,8 @@ class Nested(Weights):
         self._orders, self._sizes = np.atleast_2d(orders), np.asarray(sizes)
         self._places = np.argsort(self._orders, axis=1)
         n_runs, self.n_words = self._orders.shape
-        self.n_cases = n_runs * len(self._sizes)
+        self.n_steps = len(self._sizes)
+        self.n_cases = n_runs * self.n_steps
         self.totals = np.tile(self._sizes.astype(np.float64), n_runs)
 
     def sums(self, values: npt.ArrayLike) -> Vectors:
@@ -114,7 +116,7 @@ class Nested(Weights):
         return np.concatenate(grown)
 
     def matrix(self, cases: slice = slice(None)) -> Vectors:
-        runs, steps = np.divmod(np.arange(*cases.indices(self.n_cases)), len(self._sizes))
+        runs, steps = np.divmod(np.arange(*cases.indices(self.n_cases)), self.n_steps)
         return np.asarray(self._places[runs] < self._sizes[steps, None], dtype=np.float64)
 
 

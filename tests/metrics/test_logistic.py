@@ -16,8 +16,8 @@ def data(n_rows=80, dim=12, norm=1.0, seed=0):
     return x, signs
 
 
-def fit(x, signs, counts):
-    return fit_cases(x, signs, lambda part: counts[part], len(counts))
+def fit(x, signs, counts, n_steps=1):
+    return fit_cases(x, signs, lambda part: counts[part], len(counts), n_steps)
 
 
 def grown(n_runs, n_rows, seed=1):
@@ -67,10 +67,14 @@ def test_batches_do_not_matter(n_rows, dim, monkeypatch):
     counts = grown(5, n_rows)[:: n_rows // 20]
     together = fit(x, signs, counts)
     monkeypatch.setattr(_logistic, "_BATCH_NUMBERS", 2 * n_rows)
-    seen = []
-    apart = fit_cases(x, signs, lambda part: seen.append(part) or counts[part], len(counts))
-    assert sorted(part.start for part in seen) == list(range(0, len(counts), 2))
-    np.testing.assert_allclose(apart, together, atol=1e-7)
+    monkeypatch.setattr(_logistic, "_BATCH_STEPS", 8)
+    for n_steps in (1, len(counts) // 5):
+        apart = fit(x, signs, counts, n_steps)
+        np.testing.assert_allclose(apart, together, atol=1e-7)
+        batches = list(_logistic._batches(len(counts), n_steps, n_rows))
+        assert max(part.stop - part.start for part in batches) == 2
+    # No batch has subsets of two runs.
+    assert all(part.start // n_steps == (part.stop - 1) // n_steps for part in batches)
     for case in (0, len(counts) - 1):
         np.testing.assert_allclose(fit(x, signs, counts[[case]]), together[[case]], atol=1e-7)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +18,6 @@ from wefe._checks import logger
 from wefe._wordset import Vectors
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._geometry import Numbers, row_products
-from wefe.models._tables import chunks
 
 # Length of the gradient at which a fit ends. The penalty alone has a curvature of 1, so that the
 # optimum is no farther away than this.
@@ -25,10 +26,13 @@ _TOLERANCE = 1e-7
 # exist at once in each thread. How cases are divided changes the last digits, so it must not depend
 # on the number of threads.
 _BATCH_CASES, _BATCH_NUMBERS = 512, 3 << 18
+# Subsets that grow in more steps than this have batches of their own, of so many at most: they
+# share few words with other runs.
+_BATCH_STEPS = 125
 _MAX_THREADS = 8
-# A fit stops at this length of the gradient, or after so many steps; single precision may not get
-# there.
-_STOP, _STOP_SINGLE = (_TOLERANCE, 200), (1e-3, 10)
+# A fit stops at this length of the gradient, or after so many steps: the last one, the one before
+# it in single precision, which may not get there, and that of mean weights, where cases start.
+_STOP, _STOP_SINGLE, _STOP_MEAN = (_TOLERANCE, 200), (1e-3, 10), (0.3, 10)
 _MAX_HALVINGS = 40
 # While no margin changes by more than this, a full Newton step goes down: the curvature grows by a
 # factor of exp(change) at most, and (exp(change) - change - 1) / change^2 is below 1.
@@ -41,7 +45,11 @@ _blas_lock = threading.Lock()
 
 
 def fit_cases(
-    x: npt.ArrayLike, signs: npt.ArrayLike, weights_of: Callable[[slice], Vectors], n_cases: int
+    x: npt.ArrayLike,
+    signs: npt.ArrayLike,
+    weights_of: Callable[[slice], Vectors],
+    n_cases: int,
+    n_steps: int = 1,
 ) -> Vectors:
     """Fit a logistic regression in each case, and return the coefficients.
 
@@ -49,8 +57,8 @@ def fit_cases(
     log(1 + exp(-sign_i x_i w)), by Newton's method with preconditioned conjugate gradients.
 
     `x` has shape (n_words, dim); `signs` are 1 or -1; `weights_of` maps a slice of cases to weights
-    (n_cases, n_words). Coefficients have shape (n_cases, dim + 1), the intercept last, and lie
-    within 1e-7 of the optimum.
+    (n_cases, n_words), and `n_steps` in a row grow (see :class:`Nested`). Coefficients have shape
+    (n_cases, dim + 1), the intercept last, and lie within 1e-7 of the optimum.
     """
     data = with_intercept(np.asarray(x, dtype=np.float64))
     largest = np.abs(data).max()
@@ -68,15 +76,23 @@ def fit_cases(
             data, basis = np.ascontiguousarray(coordinates.T), axes.T
 
         once, start = np.ones((1, len(data))), np.zeros((1, data.shape[1]))
-        single, factor = _single(data), _preconditioner(data, once, start)
-        start, _ = _newton(single, single, once, start, factor)
+        single, factor = data.astype(np.float32), _preconditioner(data, once, start)
+        start, _ = _newton(single, single, once, start, factor, _STOP_SINGLE)
 
         def fit(cases: slice) -> Vectors:
             return _fit_batch(data, weights_of(cases), start, factor)
 
-        size = max(1, min(_BATCH_CASES, _BATCH_NUMBERS // len(data)))
-        coefficients = np.concatenate(list(pool.map(fit, chunks(n_cases, size))))
+        coefficients = np.concatenate(list(pool.map(fit, _batches(n_cases, n_steps, len(data)))))
         return coefficients if basis is None else coefficients @ basis
+
+
+def _batches(n_cases: int, n_steps: int, n_words: int) -> Iterator[slice]:
+    size = max(1, min(_BATCH_CASES, _BATCH_NUMBERS // n_words))
+    n_batches = math.ceil(n_cases / size)
+    if n_steps > _BATCH_STEPS:
+        n_batches = n_cases // n_steps * math.ceil(n_steps / min(size, _BATCH_STEPS))
+    edges = np.arange(n_batches + 1) * n_cases // n_batches
+    yield from itertools.starmap(slice, itertools.pairwise(edges.tolist()))
 
 
 def sigmoid(values: Vectors) -> Vectors:
@@ -92,21 +108,16 @@ def with_intercept(vectors: Vectors) -> Vectors:
 def _fit_batch(x: Vectors, weights: Vectors, w: Vectors, factor: Numbers) -> Vectors:
     used = weights.any(axis=0)
     x, weights = x[used], weights[:, used]
-    single = _single(x)
+    single = x.astype(np.float32)
     # All cases start from a fit of their mean weights, and come near in single precision.
     mean = weights.mean(axis=0, keepdims=True)
-    w, _ = _newton(single, single, mean, w, factor)
+    w, _ = _newton(single, single, mean, w, factor, _STOP_MEAN)
     factor = _preconditioner(x, mean, w)
-    w, _ = _newton(single, single, weights, w, factor)
-    w, n_left = _newton(x, single, weights, w, factor)
+    w, _ = _newton(single, single, weights, w, factor, _STOP_SINGLE)
+    w, n_left = _newton(x, single, weights, w, factor, _STOP)
     if n_left:
         logger.warning("%d logistic regressions did not converge.", n_left)
     return w
-
-
-def _single(x: Vectors) -> Numbers:
-    # In this order, products of few rows with its transpose take a fifth less time.
-    return x.astype(np.float32, order="F")
 
 
 def _preconditioner(x: Vectors, weights: Vectors, w: Vectors) -> Numbers:
@@ -120,10 +131,15 @@ def _preconditioner(x: Vectors, weights: Vectors, w: Vectors) -> Numbers:
 
 
 def _newton(
-    x: Numbers, single: Numbers, weights: Numbers, start: Numbers, factor: Numbers
+    x: Numbers,
+    single: Numbers,
+    weights: Numbers,
+    start: Numbers,
+    factor: Numbers,
+    stop: tuple[float, int],
 ) -> tuple[Numbers, int]:
     """Improve coefficients in the precision of `x`; also return how many cases did not converge."""
-    tolerance, n_steps = _STOP_SINGLE if x is single else _STOP
+    tolerance, n_steps = stop
     longest = np.sqrt(row_products(single, single).max(initial=0))
 
     def is_precise(numbers: Numbers) -> bool:
@@ -135,16 +151,16 @@ def _newton(
     # All cases may start from the same coefficients.
     w, margins = (each.repeat(len(weights) // len(start), axis=0) for each in (start, start @ x.T))
     active, shares = np.arange(len(w)), _shares(margins)
-    gradient = w - (weights * shares) @ x
+    residuals = weights * shares
+    gradient = w - residuals @ x
     for _ in range(n_steps):
         running = ~(np.linalg.norm(gradient, axis=1) <= tolerance)
-        state = (active, weights, margins, shares, gradient)
-        active, weights, margins, shares, gradient = (
+        state = (active, weights, margins, shares, residuals, gradient)
+        active, weights, margins, shares, residuals, gradient = (
             state if running.all() else (each[running] for each in state)
         )
         if not len(active):
             break
-        residuals = weights * shares
         curvature = residuals * (1 - shares)
         step = _newton_step(single, factor, gradient, curvature)
         largest = longest * np.linalg.norm(step, axis=1, keepdims=True)
@@ -162,11 +178,12 @@ def _newton(
         w[active] -= length * step
         margins -= length * change
         shares = _shares(margins)
-        added = residuals - weights * shares
+        before, residuals = residuals, weights * shares
+        added = before - residuals
         if is_precise(added):
             gradient = gradient - length * step + added.astype(np.float32) @ single
         else:
-            gradient = w[active] - (weights * shares) @ x
+            gradient = w[active] - residuals @ x
     return w, len(active)
 
 

@@ -167,7 +167,8 @@ class RNSB(BaseMetric):
         if not self._is_default or self.holdout:
             return super()._scores(targets, attributes)
         data, weights = _training_data(attributes), partial(_weights, attributes)
-        coefficients = fit_cases(*data, weights, n_cases_of(attributes))
+        n_steps = max(part.weights.n_steps for part in attributes)
+        coefficients = fit_cases(*data, weights, n_cases_of(attributes), n_steps)
         vectors = np.concatenate([part.vectors for part in targets])
         return _divergence(_negative_probabilities(coefficients, vectors), _weights(targets))
 
