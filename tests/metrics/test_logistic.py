@@ -5,8 +5,9 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from wefe._wordset import Nested, Weights
 from wefe.metrics import _logistic
-from wefe.metrics._logistic import fit_cases
+from wefe.metrics._logistic import fit_cases, weight_matrix
 
 
 def data(n_rows=80, dim=12, norm=1.0, seed=0):
@@ -16,19 +17,23 @@ def data(n_rows=80, dim=12, norm=1.0, seed=0):
     return x, signs
 
 
-def fit(x, signs, counts, n_steps=1):
-    return fit_cases(x, signs, lambda part: counts[part], len(counts), n_steps)
+def fit(x, signs, counts):
+    return fit_cases(x, signs, [Weights(counts)])
 
 
-def grown(n_runs, n_rows, seed=1):
-    """Weights of growing subsets, one row more of each class in each step of each run."""
+def nested(n_runs, n_rows, step=1, seed=1):
+    """Weights of growing subsets of each class: the rows of one class, then those of the other."""
     rng = np.random.default_rng(seed)
-    steps, cases = np.arange(n_rows // 2), []
-    for _ in range(n_runs):
-        entries = np.empty(n_rows)
-        entries[0::2], entries[1::2] = (rng.permutation(steps) for _ in range(2))
-        cases.append(entries <= steps[:, None])
-    return np.concatenate(cases) * 1.0
+    sizes = np.arange(1, n_rows // 2 + 1, step)
+    rows = np.arange(n_rows // 2)
+    return [Nested([rng.permutation(rows) for _ in range(n_runs)], sizes) for _ in range(2)]
+
+
+def grown(n_runs, n_rows):
+    """Weights of growing subsets, one row more of each class in each step of each run."""
+    counts = np.empty((n_runs * (n_rows // 2), n_rows))
+    counts[:, 0::2], counts[:, 1::2] = (part.matrix() for part in nested(n_runs, n_rows))
+    return counts
 
 
 def drawn(n_cases, n_rows):
@@ -64,14 +69,15 @@ def test_growing_and_drawn_subsets_are_fitted_to_the_optimum(norm, dim, caplog):
 @pytest.mark.parametrize(("n_rows", "dim"), [(80, 12), (30, 100), (1500, 40)])
 def test_batches_do_not_matter(n_rows, dim, monkeypatch):
     x, signs = data(n_rows, dim)
-    counts = grown(5, n_rows)[:: n_rows // 20]
+    order = np.argsort(-signs, kind="stable")
+    x, signs, weights = x[order], signs[order], nested(5, n_rows, n_rows // 20)
+    counts, n_steps = weight_matrix(weights), weights[0].n_steps
     together = fit(x, signs, counts)
     monkeypatch.setattr(_logistic, "_BATCH_NUMBERS", 2 * n_rows)
     monkeypatch.setattr(_logistic, "_BATCH_STEPS", 8)
-    for n_steps in (1, len(counts) // 5):
-        apart = fit(x, signs, counts, n_steps)
-        np.testing.assert_allclose(apart, together, atol=1e-7)
-        batches = list(_logistic._batches(len(counts), n_steps, n_rows))
+    for parts in ([Weights(counts)], weights):
+        np.testing.assert_allclose(fit_cases(x, signs, parts), together, atol=1e-7)
+        batches = list(_logistic._batches(parts, n_rows))
         assert max(part.stop - part.start for part in batches) == 2
     # No batch has subsets of two runs.
     assert all(part.start // n_steps == (part.stop - 1) // n_steps for part in batches)

@@ -6,18 +6,20 @@ import functools
 import itertools
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import logger
-from wefe._wordset import Vectors
+from wefe._wordset import Vectors, Weights
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._geometry import Numbers, row_products
+
+_Stop: TypeAlias = tuple[float, int]
 
 # Length of the gradient at which a fit ends. The penalty alone has a curvature of 1, so that the
 # optimum is no farther away than this.
@@ -44,21 +46,15 @@ _LARGEST = 1e7
 _blas_lock = threading.Lock()
 
 
-def fit_cases(
-    x: npt.ArrayLike,
-    signs: npt.ArrayLike,
-    weights_of: Callable[[slice], Vectors],
-    n_cases: int,
-    n_steps: int = 1,
-) -> Vectors:
+def fit_cases(x: npt.ArrayLike, signs: npt.ArrayLike, weights: Sequence[Weights]) -> Vectors:
     """Fit a logistic regression in each case, and return the coefficients.
 
     As in liblinear, with C=1 and a penalised intercept, they minimise |w|^2 / 2 + sum_i weight_i
     log(1 + exp(-sign_i x_i w)), by Newton's method with preconditioned conjugate gradients.
 
-    `x` has shape (n_words, dim); `signs` are 1 or -1; `weights_of` maps a slice of cases to weights
-    (n_cases, n_words), and `n_steps` in a row grow (see :class:`Nested`). Coefficients have shape
-    (n_cases, dim + 1), the intercept last, and lie within 1e-7 of the optimum.
+    `x` has shape (n_words, dim); `signs` are 1 or -1; `weights` are those of all words, in parts.
+    Coefficients have shape (n_cases, dim + 1), the intercept last, and lie within 1e-7 of the
+    optimum.
     """
     data = with_intercept(np.asarray(x, dtype=np.float64))
     largest = np.abs(data).max()
@@ -80,19 +76,28 @@ def fit_cases(
         start, _ = _newton(single, single, once, start, factor, _STOP_SINGLE)
 
         def fit(cases: slice) -> Vectors:
-            return _fit_batch(data, weights_of(cases), start, factor)
+            return _fit_batch(data, weight_matrix(weights, cases), start, factor)
 
-        coefficients = np.concatenate(list(pool.map(fit, _batches(n_cases, n_steps, len(data)))))
+        coefficients = np.concatenate(list(pool.map(fit, _batches(weights, len(data)))))
         return coefficients if basis is None else coefficients @ basis
 
 
-def _batches(n_cases: int, n_steps: int, n_words: int) -> Iterator[slice]:
+def weight_matrix(parts: Sequence[Weights], cases: slice = slice(None)) -> Vectors:
+    """Weights of the words of all parts in some cases: (n_cases, n_words)."""
+    matrices = [part.matrix(cases) for part in parts]
+    n_rows = max(map(len, matrices))
+    return np.hstack([np.broadcast_to(part, (n_rows, part.shape[1])) for part in matrices])
+
+
+def _batches(weights: Sequence[Weights], n_words: int) -> Iterator[slice]:
+    n_cases = max(part.n_cases for part in weights)
+    n_steps = max(part.n_steps for part in weights)
     size = max(1, min(_BATCH_CASES, _BATCH_NUMBERS // n_words))
     n_batches = math.ceil(n_cases / size)
     if n_steps > _BATCH_STEPS:
         n_batches = n_cases // n_steps * math.ceil(n_steps / min(size, _BATCH_STEPS))
     edges = np.arange(n_batches + 1) * n_cases // n_batches
-    yield from itertools.starmap(slice, itertools.pairwise(edges.tolist()))
+    return itertools.starmap(slice, itertools.pairwise(edges.tolist()))
 
 
 def sigmoid(values: Vectors) -> Vectors:
@@ -131,12 +136,7 @@ def _preconditioner(x: Vectors, weights: Vectors, w: Vectors) -> Numbers:
 
 
 def _newton(
-    x: Numbers,
-    single: Numbers,
-    weights: Numbers,
-    start: Numbers,
-    factor: Numbers,
-    stop: tuple[float, int],
+    x: Numbers, single: Numbers, weights: Numbers, start: Numbers, factor: Numbers, stop: _Stop
 ) -> tuple[Numbers, int]:
     """Improve coefficients in the precision of `x`; also return how many cases did not converge."""
     tolerance, n_steps = stop

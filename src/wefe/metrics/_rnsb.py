@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import as_seed, check_array, found, progress_bar
-from wefe._wordset import Vectors, WordSets, n_cases_of
+from wefe._wordset import Vectors, Weights, WordSets
 from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Count, Measurement, RandomState, Scale
 from wefe.metrics._exchange import TestType
-from wefe.metrics._logistic import fit_cases, sigmoid, with_intercept
+from wefe.metrics._logistic import fit_cases, sigmoid, weight_matrix, with_intercept
 from wefe.metrics._registry import register
 from wefe.query import Query
 from wefe.results import MetricResult
@@ -166,11 +165,10 @@ class RNSB(BaseMetric):
     def _scores(self, targets: WordSets, attributes: WordSets) -> Vectors:
         if not self._is_default or self.holdout:
             return super()._scores(targets, attributes)
-        data, weights = _training_data(attributes), partial(_weights, attributes)
-        n_steps = max(part.weights.n_steps for part in attributes)
-        coefficients = fit_cases(*data, weights, n_cases_of(attributes), n_steps)
+        coefficients = fit_cases(*_training_data(attributes), [w.weights for w in attributes])
         vectors = np.concatenate([part.vectors for part in targets])
-        return _divergence(_negative_probabilities(coefficients, vectors), _weights(targets))
+        probabilities = _negative_probabilities(coefficients, vectors)
+        return _divergence(probabilities, weight_matrix([words.weights for words in targets]))
 
     def _compute(self, targets: WordSets, attributes: WordSets) -> Measurement:
         words = [(part.name, word) for part in targets for word in part.words]
@@ -211,8 +209,7 @@ class RNSB(BaseMetric):
         trained = [_trained(y, seed) if self.holdout else words for seed in seeds]
         held_out = np.array([~np.isin(words, own) for own in trained])
         if self._is_default:
-            weights = (~held_out).astype(np.float64)
-            coefficients = fit_cases(x, y, weights.__getitem__, len(seeds))
+            coefficients = fit_cases(x, y, [Weights(~held_out)])
             predicted = np.where(coefficients @ with_intercept(x).T > 0, 1.0, -1.0)
             return _negative_probabilities(coefficients, vectors), predicted, held_out
         probabilities, predicted = (np.empty((len(seeds), len(part))) for part in (vectors, y))
@@ -346,10 +343,3 @@ def _accuracies(correct: _Mask, rows: _Mask) -> list[float]:
 
 def _negative_probabilities(coefficients: Vectors, vectors: Vectors) -> Vectors:
     return sigmoid(-coefficients @ with_intercept(vectors).T)
-
-
-def _weights(sets: WordSets, cases: slice = slice(None)) -> Vectors:
-    """Weight of each word of all sets in some cases: (n_cases, n_words)."""
-    parts = [part.weights.matrix(cases) for part in sets]
-    n_rows = max(map(len, parts))
-    return np.hstack([np.broadcast_to(part, (n_rows, part.shape[1])) for part in parts])
