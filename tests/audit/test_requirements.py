@@ -9,7 +9,7 @@ import pytest
 from wefe import WordEmbeddingModel
 from wefe.audit import IndividualBias, check_requirements, requirements_table
 from wefe.audit._search import constructed_groups
-from wefe.audit._theorems import Design, groups_of, theorems_of
+from wefe.audit._theorems import groups_of, theorems_of
 from wefe.metrics import (
     ECT,
     EQT,
@@ -146,10 +146,9 @@ def test_counterexamples_are_what_they_say(checked, name):
     ("components", "group_size", "dim"), [(1, 2, 3), (2, 3, 3), (2, 5, 4), (3, 4, 6)]
 )
 def test_principal_components_across_to_the_means(components, group_size, dim):
-    design = Design("targets", 2, group_size, 4, dim)
-    groups = dict(constructed_groups(design))["pairs as in theorem 6"]
+    groups = dict(constructed_groups((2, group_size, dim)))["pairs as in theorem 6"]
     difference = groups[0].mean(axis=0) - groups[1].mean(axis=0)
-    rows = (groups - groups.mean(axis=0)).reshape(-1, design.dim)
+    rows = (groups - groups.mean(axis=0)).reshape(-1, dim)
     principal = np.linalg.svd(rows)[2][:components]
     np.testing.assert_allclose(principal @ difference, 0, atol=1e-12)
     assert np.linalg.norm(difference) > 0.5

@@ -12,15 +12,7 @@ import pandas as pd
 from wefe._checks import as_seed, check_bool, check_positive_int
 from wefe.audit import _search
 from wefe.audit._search import Counterexample
-from wefe.audit._theorems import (
-    Design,
-    IndividualBias,
-    Property,
-    Side,
-    Theorem,
-    groups_of,
-    theorems_of,
-)
+from wefe.audit._theorems import IndividualBias, Property, Side, Theorem, groups_of, theorems_of
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import MetricLike, as_metric, list_metrics
 
@@ -150,12 +142,12 @@ def check_requirements(
     params = {**instance.subset_params, **(metric_params or {})}
     _check_metric(instance, params)
     check_bool("theorems", theorems)
-    design = _design(instance, params, n_groups)
+    n_groups = _n_groups(instance, n_groups)
     check_positive_int("n_trials", n_trials)
     seeds = np.random.SeedSequence(as_seed(random_state)).spawn(4)
     first, *streams = [np.random.default_rng(seed) for seed in seeds]
-    probe = _search.Probe(instance, params, design)
-    known = theorems_of(instance, params, design.n_groups) if theorems else {}
+    probe = _search.Probe(instance, params, n_groups)
+    known = theorems_of(instance, params, n_groups) if theorems else {}
     _search.check_repeatable(probe, first)
     verdicts: dict[Property, bool | None] = {}
     counterexamples: dict[Property, Counterexample] = {}
@@ -168,7 +160,7 @@ def check_requirements(
             counterexamples[name], verdicts[name] = Counterexample(name, probe, cases), False
     label, told = _label(probe, metric_params or {}), _told(probe, n_trials)
     probe.errors.clear()  # they would keep alive all that the metric worked on
-    return Requirements(label, design.groups, probe.b_0, verdicts, known, counterexamples, told)
+    return Requirements(label, probe.side, probe.b_0, verdicts, known, counterexamples, told)
 
 
 def _told(probe: _search.Probe, n_trials: int) -> str:
@@ -204,7 +196,7 @@ def _check_metric(metric: BaseMetric, params: Mapping[str, Any]) -> None:
         )
 
 
-def _design(metric: BaseMetric, params: Mapping[str, Any], n_groups: int | None) -> Design:
+def _n_groups(metric: BaseMetric, n_groups: int | None) -> int:
     side = groups_of(metric)
     position = get_args(Side).index(side)
     entry, least = metric.metric_template[position], metric.metric_template_minimum[position]
@@ -215,18 +207,14 @@ def _design(metric: BaseMetric, params: Mapping[str, Any], n_groups: int | None)
             f"{metric.metric_name} takes {entry} {side[:-1]} sets, so these cannot be {n_groups} "
             "groups; there must be two or more. Choose another n_groups."
         )
-    # More words than components, and more dimensions than either.
-    components = params.get("n_components", 1)
-    n_targets = 1 if isinstance(metric, IndividualBias) else 4
-    dim = max(n_groups, components) + 2
-    return Design(side, n_groups, max(2, components + 1), n_targets, dim)
+    return n_groups
 
 
 def _label(probe: _search.Probe, asked: Mapping[str, Any]) -> str:
     # The label of the scale distinguishes the effect size from the sum.
     notes = [f"{k}={v!r}" for k, v in asked.items() if k != "return_effect_size"]
-    if probe.design.n_groups > 2:
-        notes.append(f"{probe.design.n_groups} groups")
+    if probe.shape[0] > 2:
+        notes.append(f"{probe.shape[0]} groups")
     label = probe.metric.scale(probe.query, **probe.params).label
     return f"{label} ({', '.join(notes)})" if notes else label
 

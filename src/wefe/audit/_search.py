@@ -16,7 +16,7 @@ from scipy.linalg import null_space, orthogonal_procrustes
 from scipy.optimize import brentq, minimize
 
 from wefe._checks import progress_bar
-from wefe.audit._theorems import Design, Property
+from wefe.audit._theorems import IndividualBias, Property, groups_of
 from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
 from wefe.metrics._projection import bias_subspace
@@ -117,14 +117,16 @@ class Counterexample:
 
 
 class Probe:
-    """A metric as a function of arrays; `scores` are all so far."""
+    """A metric as a function of groups and words of these shapes; `scores` are all so far."""
 
-    def __init__(self, metric: BaseMetric, params: Mapping[str, Any], design: Design) -> None:
-        self.metric, self.params, self.design = metric, params, design
-        self.query = _query_of(metric, design)
-        sides = self.query.target_sets, self.query.attribute_sets
-        groups, neutral = sides if design.groups == "targets" else sides[::-1]
-        self.words = list(itertools.chain(*groups, *neutral))
+    def __init__(self, metric: BaseMetric, params: Mapping[str, Any], n_groups: int) -> None:
+        self.metric, self.params, self.side = metric, params, groups_of(metric)
+        # More words than components, and more dimensions than either.
+        components = params.get("n_components", 1)
+        dim = max(n_groups, components) + 2
+        self.shape = n_groups, max(2, components + 1), dim
+        self.words_shape = 1 if isinstance(metric, IndividualBias) else 4, dim
+        self.query, self.words = self._query()
         self.b_0 = float(metric.scale(self.query, **params).no_bias_value)
         self.scores: list[float] = []
         self.errors: dict[str, Exception] = {}
@@ -141,29 +143,29 @@ class Probe:
         self.scores.append(score if math.isfinite(score) else math.nan)
         return self.scores[-1] - self.b_0
 
+    def _query(self) -> tuple[Query, list[str]]:
+        """Return a query that the metric accepts, and its words."""
+        (n_groups, size, _), (n_words, _) = self.shape, self.words_shape
+        groups = [[f"a{i}_{row}" for row in range(size)] for i in range(n_groups)]
+        for n_sets in range(1, min(n_groups, n_words) + 1):
+            rows = np.array_split(np.arange(n_words), n_sets)
+            neutral = [[f"w{i}_{row}" for row in range(len(part))] for i, part in enumerate(rows)]
+            query = Query(*((groups, neutral) if self.side == "targets" else (neutral, groups)))
+            if self.metric.accepts(query):
+                return query, [*itertools.chain(*groups, *neutral)]
+        raise ValueError(
+            f"{self.metric.metric_name} accepts no query with {n_groups} groups as {self.side} "
+            f"and {n_words} neutral words; its template is {self.metric.metric_template}."
+        )
+
 
 def _rows(groups: Vectors, words: Vectors) -> Vectors:
     return np.concatenate([groups.reshape(-1, groups.shape[-1]), words])
 
 
-def _query_of(metric: BaseMetric, design: Design) -> Query:
-    """Return a query that the metric accepts."""
-    groups = [[f"a{i}_{row}" for row in range(design.group_size)] for i in range(design.n_groups)]
-    for n_sets in range(1, min(design.n_groups, design.n_targets) + 1):
-        rows = np.array_split(np.arange(design.n_targets), n_sets)
-        neutral = [[f"w{i}_{row}" for row in range(len(part))] for i, part in enumerate(rows)]
-        query = Query(*((groups, neutral) if design.groups == "targets" else (neutral, groups)))
-        if metric.accepts(query):
-            return query
-    raise ValueError(
-        f"{metric.metric_name} accepts no query with {design.n_groups} groups as {design.groups} "
-        f"and {design.n_targets} neutral words; its template is {metric.metric_template}."
-    )
-
-
 def check_repeatable(probe: Probe, rng: np.random.Generator) -> None:
     for _ in range(3):
-        groups, words = _random_groups(probe.design, rng), _random_words(probe.design, rng)
+        groups, words = _random_groups(probe, rng), _random_words(probe, rng)
         first, second = probe.score(groups, words), probe.score(groups, words)
         if not np.array_equal(first, second, equal_nan=True):
             raise ValueError(
@@ -185,20 +187,19 @@ def spreads(groups: Vectors, words: Vectors) -> Vectors:
 # Groups
 
 
-def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
+def constructed_groups(shape: tuple[int, int, int]) -> Iterator[tuple[str, Vectors]]:
     """Yield groups with special properties, by name."""
-    shape = design.n_groups, design.group_size, design.dim
-    axes = np.eye(design.dim)
-    alternating = np.where(np.arange(design.group_size) % 2, -1.0, 1.0)
+    n_groups, size, dim = shape
+    axes = np.eye(dim)
     # Orthogonal: all words of group i are axis i.
-    orthogonal = np.zeros(shape) + axes[: design.n_groups, None]
+    orthogonal = np.zeros(shape) + axes[:n_groups, None]
     yield "orthogonal groups", orthogonal
     opposite = orthogonal.copy()
     opposite[1] = -axes[0]
     yield "opposite groups", opposite
     # Theorem 6: pairs differ most across to the first axis, but in ways that cancel in the means.
     outliers = opposite.copy()
-    across = _balanced(design.group_size, design.dim - 1 - (design.n_groups > 2))
+    across = _balanced(size, dim - 1 - (n_groups > 2))
     n_across = across.shape[1]
     outliers[0, :, 1 : 1 + n_across] = 2 * math.sqrt(n_across) * across
     outliers[1] = -outliers[0]
@@ -207,15 +208,15 @@ def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
     yield "pairs as in theorem 6", unit_rows(outliers)
     # The first group is compact, the others scatter, so their means are shorter.
     uneven = 0.5 * orthogonal
-    uneven[:, :, -1] = math.sqrt(0.75) * alternating
+    uneven[:, :, -1] = math.sqrt(0.75) * _balanced(size, 1)[:, 0]
     uneven[0] = axes[0]
     yield "one group scatters more", uneven
     # Half of the pairs differ more than the others, which differ along another axis.
-    half = design.group_size // 2
+    half = size // 2
     tilted = np.zeros(shape)
     tilted[:, :half] = orthogonal[:, :half]
     tilted[:, half:, -1] = 1
-    tilted[0, half:, design.n_groups - 2 + (design.dim > design.n_groups + 1) * 2] += 0.5
+    tilted[0, half:, n_groups - 2 + (dim > n_groups + 1) * 2] += 0.5
     yield "pairs of different length", unit_rows(tilted)
     mixed = orthogonal.copy()
     mixed[0, half:] = axes[1]
@@ -237,27 +238,27 @@ def _balanced(n_points: int, dim: int) -> Vectors:
     return unit_rows(corners @ np.linalg.svd(corners)[2][: n_points - 1].T)
 
 
-def _random_groups(design: Design, rng: np.random.Generator) -> Vectors:
+def _random_groups(probe: Probe, rng: np.random.Generator) -> Vectors:
     """Return random groups with different spread and clearly different means."""
     while True:
-        centres = rng.normal(size=(design.n_groups, 1, design.dim))
+        centres = rng.normal(size=(probe.shape[0], 1, probe.shape[2]))
         scatter = rng.uniform(0, 2)
-        noise = rng.normal(size=(design.n_groups, design.group_size, design.dim))
+        noise = rng.normal(size=probe.shape)
         groups = unit_rows(centres + scatter * noise)
         if np.linalg.norm(groups[0].mean(axis=0) - groups[1].mean(axis=0)) > 4 * CLEAR_BIAS:
             return groups
 
 
-def _random_words(design: Design, rng: np.random.Generator) -> Vectors:
-    return unit_rows(rng.normal(size=(design.n_targets, design.dim)))
+def _random_words(probe: Probe, rng: np.random.Generator) -> Vectors:
+    return unit_rows(rng.normal(size=probe.words_shape))
 
 
 # Words
 
 
-def constructed_words(design: Design, groups: Vectors) -> Iterator[tuple[str, Vectors]]:
+def constructed_words(probe: Probe, groups: Vectors) -> Iterator[tuple[str, Vectors]]:
     """Yield words with special positions relative to the groups, by name."""
-    n, half = design.n_targets, (design.n_targets + 1) // 2
+    n, half = probe.words_shape[0], (probe.words_shape[0] + 1) // 2
     means = groups.mean(axis=1)
     difference = means[0] - means[1]
     towards, neither = _direction(difference), null_space(means)[:, 0]
@@ -305,20 +306,19 @@ def search_trustworthy(probe: Probe, n_trials: int, rng: np.random.Generator) ->
     """Search for words of which one is clearly biased although the score is b_0."""
     constructed = (
         _if_untrustworthy(probe, groups, words, f"{name}; {words_name}")
-        for name, groups in constructed_groups(probe.design)
-        for words_name, words in constructed_words(probe.design, groups)
+        for name, groups in constructed_groups(probe.shape)
+        for words_name, words in constructed_words(probe, groups)
     )
     tried = itertools.chain(constructed, _random_trials(probe, n_trials, rng))
     return list(itertools.islice(filter(None, tried), 1))
 
 
 def _random_trials(probe: Probe, n_trials: int, rng: np.random.Generator) -> Iterator[Case | None]:
-    shape = probe.design.n_targets, probe.design.dim
     with progress_bar(n_trials, f"trustworthiness of {probe.metric}", "trial") as bar:
         for trial in range(n_trials):
             bar.update()
-            groups = _random_groups(probe.design, rng)
-            u, v = rng.normal(size=(2, *shape))
+            groups = _random_groups(probe, rng)
+            u, v = rng.normal(size=(2, *probe.words_shape))
             if trial % 2:
                 u[:], v[:] = u[0], v[0]  # all words equal
             yield _on_path(probe, groups, u, v)
@@ -373,7 +373,7 @@ def _on_path(probe: Probe, groups: Vectors, u: Vectors, v: Vectors) -> Case | No
 
 def _by_minimising(probe: Probe, groups: Vectors, start: Vectors) -> Case | None:
     """Minimise |score - b_0| over words, or one word for all, of which one stays clearly biased."""
-    repeats = probe.design.n_targets // len(start)
+    repeats = probe.words_shape[0] // len(start)
 
     def words_of(x: Vectors) -> Vectors:
         return np.tile(unit_rows(x.reshape(start.shape)), (repeats, 1))
@@ -402,7 +402,7 @@ def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) ->
     clearest: Case | None = None
     undefined: Case | None = None
     least = CLEAR_SCORE
-    for groups, words, how in _many_words(probe.design, n_trials, rng):
+    for groups, words, how in _many_words(probe, n_trials, rng):
         neutral = _without_bias(groups, words)
         if neutral is None:
             continue
@@ -417,14 +417,14 @@ def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) ->
 
 
 def _many_words(
-    design: Design, n_trials: int, rng: np.random.Generator
+    probe: Probe, n_trials: int, rng: np.random.Generator
 ) -> Iterator[tuple[Vectors, Vectors, str]]:
-    for name, groups in constructed_groups(design):
-        for words_name, words in constructed_words(design, groups):
+    for name, groups in constructed_groups(probe.shape):
+        for words_name, words in constructed_words(probe, groups):
             yield groups, words, f"{name}; {words_name}"
-        yield groups, _random_words(design, rng), f"{name}; random words"
+        yield groups, _random_words(probe, rng), f"{name}; random words"
     for _ in range(n_trials):
-        yield _random_groups(design, rng), _random_words(design, rng), "random groups and words"
+        yield _random_groups(probe, rng), _random_words(probe, rng), "random groups and words"
 
 
 def _without_bias(groups: Vectors, words: Vectors) -> Vectors | None:
@@ -445,13 +445,13 @@ def _without_bias(groups: Vectors, words: Vectors) -> Vectors | None:
 
 def search_comparable(probe: Probe, n_trials: int, rng: np.random.Generator) -> list[Case]:
     """Search for two sets of groups with different extremes."""
-    candidates = list(constructed_groups(probe.design))
-    candidates += [("random groups", _random_groups(probe.design, rng)) for _ in range(2)]
+    candidates = list(constructed_groups(probe.shape))
+    candidates += [("random groups", _random_groups(probe, rng)) for _ in range(2)]
     found: list[dict[int, Case]] = []
     with progress_bar(len(candidates), f"comparability of {probe.metric}", "groups") as bar:
         for name, groups in candidates:
             bar.update()
-            starts = _starts(probe.design, groups, n_trials, rng)
+            starts = _starts(probe, groups, n_trials, rng)
             found += filter(None, [_extremes(probe, groups, starts, name)])
     scores = [case.score for extremes in found for case in extremes.values()]
     margin = max(1e-6, CLEAR_GAP * float(np.ptp(scores))) if scores else 0.0
@@ -468,7 +468,7 @@ def search_comparable(probe: Probe, n_trials: int, rng: np.random.Generator) -> 
             return [first, second]
         searched.add(key)
         turned = first.words @ _turn(first.groups, second.groups)
-        starts = _starts(probe.design, second.groups, 4 * n_trials, rng)
+        starts = _starts(probe, second.groups, 4 * n_trials, rng)
         starts = [turned, second.words, *starts]
         if longer := _extremes(probe, second.groups, starts, second.how, n_starts=4):
             found[worst] = longer
@@ -477,9 +477,9 @@ def search_comparable(probe: Probe, n_trials: int, rng: np.random.Generator) -> 
     return []
 
 
-def _starts(design: Design, groups: Vectors, n: int, rng: np.random.Generator) -> list[Vectors]:
-    constructed = [words for _, words in constructed_words(design, groups)]
-    return constructed + [_random_words(design, rng) for _ in range(n)]
+def _starts(probe: Probe, groups: Vectors, n: int, rng: np.random.Generator) -> list[Vectors]:
+    constructed = [words for _, words in constructed_words(probe, groups)]
+    return constructed + [_random_words(probe, rng) for _ in range(n)]
 
 
 def _extremes(

@@ -82,17 +82,6 @@ class Theorem:
         return f"{self.reason} ({self.source})"
 
 
-@dataclass(frozen=True)
-class Design:
-    """The sizes of a check, and which side has the groups."""
-
-    groups: Side
-    n_groups: int
-    group_size: int
-    n_targets: int
-    dim: int
-
-
 def theorems_of(
     metric: BaseMetric, params: Mapping[str, Any], n_groups: int
 ) -> dict[Property, Theorem]:
