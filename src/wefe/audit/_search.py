@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import null_space, orthogonal_procrustes
@@ -36,6 +36,9 @@ CLEAR_GAP = 0.02
 UNDEFINED = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 _GRID = 12
+
+# Groups, words, and how they were found.
+Candidate: TypeAlias = tuple[Vectors, Vectors, str]
 
 
 class Case(NamedTuple):
@@ -304,16 +307,23 @@ def _direction(vector: Vectors, otherwise: Vectors | None = None) -> Vectors:
 
 def search_trustworthy(probe: Probe, n_trials: int, rng: np.random.Generator) -> list[Case]:
     """Search for words of which one is clearly biased although the score is b_0."""
-    constructed = (
-        _if_untrustworthy(probe, groups, words, f"{name}; {words_name}")
-        for name, groups in constructed_groups(probe.shape)
-        for words_name, words in constructed_words(probe, groups)
-    )
-    tried = itertools.chain(constructed, _random_trials(probe, n_trials, rng))
-    return list(itertools.islice(filter(None, tried), 1))
+    tried = itertools.chain(_constructed(probe), _likely_zeros(probe, n_trials, rng))
+    for groups, words, how in tried:
+        if spreads(groups, words).max() >= CLEAR_BIAS:
+            score = probe.score(groups, words)
+            near = abs(score) <= TOLERANCE and _is_zero(probe, groups, words, score)
+            if near and _is_stable(probe, groups, words):
+                return [Case(groups, words, score + probe.b_0, how)]
+    return []
 
 
-def _random_trials(probe: Probe, n_trials: int, rng: np.random.Generator) -> Iterator[Case | None]:
+def _constructed(probe: Probe) -> Iterator[Candidate]:
+    for name, groups in constructed_groups(probe.shape):
+        for words_name, words in constructed_words(probe, groups):
+            yield groups, words, f"{name}; {words_name}"
+
+
+def _likely_zeros(probe: Probe, n_trials: int, rng: np.random.Generator) -> Iterator[Candidate]:
     with progress_bar(n_trials, f"trustworthiness of {probe.metric}", "trial") as bar:
         for trial in range(n_trials):
             bar.update()
@@ -321,18 +331,11 @@ def _random_trials(probe: Probe, n_trials: int, rng: np.random.Generator) -> Ite
             u, v = rng.normal(size=(2, *probe.words_shape))
             if trial % 2:
                 u[:], v[:] = u[0], v[0]  # all words equal
-            yield _on_path(probe, groups, u, v)
+            for words in _on_path(probe, groups, u, v):
+                yield groups, words, "continuity: a path between scores on both sides of b_0"
             if trial % 25 == 0:
-                yield _by_minimising(probe, groups, u if trial % 50 else u[:1])
-
-
-def _if_untrustworthy(probe: Probe, groups: Vectors, words: Vectors, how: str) -> Case | None:
-    if spreads(groups, words).max() < CLEAR_BIAS:
-        return None
-    score = probe.score(groups, words)
-    near = abs(score) <= TOLERANCE and _is_zero(probe, groups, words, score)
-    is_found = near and _is_stable(probe, groups, words)
-    return Case(groups, words, score + probe.b_0, how) if is_found else None
+                words = _minimum(probe, groups, u if trial % 50 else u[:1])
+                yield groups, words, "minimum of |score - b_0| over the words"
 
 
 def _is_zero(probe: Probe, groups: Vectors, words: Vectors, score: float) -> bool:
@@ -352,8 +355,8 @@ def _is_stable(probe: Probe, groups: Vectors, words: Vectors, tolerance: float =
     return abs(probe.score(*moved) - probe.score(groups, words)) <= tolerance
 
 
-def _on_path(probe: Probe, groups: Vectors, u: Vectors, v: Vectors) -> Case | None:
-    """Search for b_0 on a closed path of words, from each row of `u` via the row of `v`."""
+def _on_path(probe: Probe, groups: Vectors, u: Vectors, v: Vectors) -> Iterator[Vectors]:
+    """Yield words of score b_0 on a closed path from each row of `u` via the row of `v`."""
     u = unit_rows(u)
     v = unit_rows(v - np.sum(u * v, axis=1, keepdims=True) * u)
 
@@ -365,13 +368,10 @@ def _on_path(probe: Probe, groups: Vectors, u: Vectors, v: Vectors) -> Case | No
     for i in np.flatnonzero(scores[:-1] * scores[1:] < 0):
         with contextlib.suppress(ValueError):  # undefined on the way
             angle = brentq(lambda x: probe.score(groups, path(x)), *angles[i : i + 2], xtol=1e-15)
-            how = "continuity: a path between scores on both sides of b_0"
-            if case := _if_untrustworthy(probe, groups, path(angle), how):
-                return case
-    return None
+            yield path(angle)
 
 
-def _by_minimising(probe: Probe, groups: Vectors, start: Vectors) -> Case | None:
+def _minimum(probe: Probe, groups: Vectors, start: Vectors) -> Vectors:
     """Minimise |score - b_0| over words, or one word for all, of which one stays clearly biased."""
     repeats = probe.words_shape[0] // len(start)
 
@@ -390,8 +390,7 @@ def _by_minimising(probe: Probe, groups: Vectors, start: Vectors) -> Case | None
         options = {"xatol": 1e-14, "fatol": 1e-14, "maxfev": n_calls * x.size, "adaptive": True}
         if objective(x) < most:
             x = minimize(objective, x, method="Nelder-Mead", options=options).x
-    how = "minimum of |score - b_0| over the words"
-    return _if_untrustworthy(probe, groups, words_of(x), how)
+    return words_of(x)
 
 
 # No false alarm: no biased word, but the score is not b_0, or there is none
@@ -416,9 +415,7 @@ def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) ->
     return [case for case in (clearest, undefined) if case][:1]
 
 
-def _many_words(
-    probe: Probe, n_trials: int, rng: np.random.Generator
-) -> Iterator[tuple[Vectors, Vectors, str]]:
+def _many_words(probe: Probe, n_trials: int, rng: np.random.Generator) -> Iterator[Candidate]:
     for name, groups in constructed_groups(probe.shape):
         for words_name, words in constructed_words(probe, groups):
             yield groups, words, f"{name}; {words_name}"
