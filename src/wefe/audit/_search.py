@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -149,10 +149,9 @@ class Probe:
     def _query(self) -> tuple[Query, list[str]]:
         """Return a query that the metric accepts, and its words."""
         (n_groups, size, _), (n_words, _) = self.shape, self.words_shape
-        groups = [[f"a{i}_{row}" for row in range(size)] for i in range(n_groups)]
+        groups = _names("a", [size] * n_groups)
         for n_sets in range(1, min(n_groups, n_words) + 1):
-            rows = np.array_split(np.arange(n_words), n_sets)
-            neutral = [[f"w{i}_{row}" for row in range(len(part))] for i, part in enumerate(rows)]
+            neutral = _names("w", map(len, np.array_split(np.arange(n_words), n_sets)))
             query = Query(*((groups, neutral) if self.side == "targets" else (neutral, groups)))
             if self.metric.accepts(query):
                 return query, [*itertools.chain(*groups, *neutral)]
@@ -160,6 +159,10 @@ class Probe:
             f"{self.metric.metric_name} accepts no query with {n_groups} groups as {self.side} "
             f"and {n_words} neutral words; its template is {self.metric.metric_template}."
         )
+
+
+def _names(letter: str, sizes: Iterable[int]) -> list[list[str]]:
+    return [[f"{letter}{i}_{row}" for row in range(size)] for i, size in enumerate(sizes)]
 
 
 def _rows(groups: Vectors, words: Vectors) -> Vectors:
