@@ -222,7 +222,8 @@ class QueryAudit(Facts):
         'effect-without-separation', 'large-effect-tiny-biases', 'large-but-not-significant',
         'other-direction', 'unequal-sets'.
         """
-        return tuple(_warnings(self))
+        # What all words share is no finding about a score that compares target sets.
+        return tuple(each for each in _warnings(self) if each.kind != "shared-lean")
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per target word.
@@ -387,11 +388,15 @@ def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
     if audit.attribute_difference < SMALL_DIFFERENCE:
         yield AuditWarning._of("small-attribute-difference", audit=audit)
     for use, s, positions in zip(audit.targets, audit.biases, audit.positions, strict=True):
-        flags = np.abs(positions) > audit.epsilon
-        if abs(s.mean()) <= CANCELLED * np.abs(s).mean() and flags.mean() >= BIASED_WORDS:
-            facts = {"mean": s.mean(), "low": s.min(), "high": s.max()}
+        mean, size, flags = s.mean(), np.abs(s).mean(), np.abs(positions) > audit.epsilon
+        facts = {"name": use.name, "mean": mean, "low": s.min(), "high": s.max()}
+        if abs(mean) <= CANCELLED * size and flags.mean() >= BIASED_WORDS:
             counts = {"n_biased": flags.sum(), "n_words": len(s)}
-            yield AuditWarning._of("cancelling-biases", name=use.name, **facts, **counts)
+            yield AuditWarning._of("cancelling-biases", **facts, **counts)
+        # All clearly on one side.
+        if abs(mean) >= (1 - CANCELLED) * size and abs(positions.mean()) > LEAN * audit.epsilon:
+            towards = audit.attributes[0 if mean > 0 else 1].name
+            yield AuditWarning._of("shared-lean", towards=towards, **facts)
     for uses in (audit.targets, audit.attributes):
         for first, second in itertools.combinations(uses, 2):
             if {*first.used} == {*second.used}:
@@ -583,9 +588,7 @@ def _found(
         own = {name: value for name, value in every.items() if value is not None}
     for part in between_two_groups(query):
         audit = audit_query(part, model, **own, **lookup)
-        if "shared-lean" in relevant:
-            yield from _shared_lean(audit)
-        yield from (each for each in audit.warnings if each.kind in relevant | {"equal-sets"})
+        yield from (each for each in _warnings(audit) if each.kind in relevant | {"equal-sets"})
     if isinstance(instance, RIPA):
         one_direction = instance.relation == "pca"
     elif isinstance(instance, DirectBias) and instance.direction == "pca":
@@ -605,13 +608,3 @@ def between_two_groups(query: Query) -> list[Query]:
         names = query.attribute_sets_names, query.target_sets_names
         query = Query(query.attribute_sets, query.target_sets, *names)
     return query.get_subqueries(("n", 2))
-
-
-def _shared_lean(audit: QueryAudit) -> Iterator[AuditWarning]:
-    for use, s, positions in zip(audit.targets, audit.biases, audit.positions, strict=True):
-        mean = float(s.mean())
-        # All clearly on one side.
-        shared = abs(mean) >= (1 - CANCELLED) * abs(s).mean()
-        if shared and abs(float(positions.mean())) > LEAN * DEFAULT_EPSILON:
-            towards = audit.attributes[0 if mean > 0 else 1].name
-            yield AuditWarning._of("shared-lean", name=use.name, towards=towards, mean=mean)
