@@ -8,7 +8,6 @@ no-bias value.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
@@ -98,8 +97,7 @@ def theorems_of(
 
 def _facts(metric: BaseMetric, params: Mapping[str, Any], n_groups: int) -> dict[str, Any]:
     """Return the parameters of a metric, and the facts that theorems depend on."""
-    values = {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}
-    values |= params
+    values = {**vars(metric), **params}
     custom = values.get("estimator") is not None or values.get("estimator_params") is not None
     return values | {
         "has_2_groups": n_groups == 2,
