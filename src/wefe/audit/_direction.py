@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -150,10 +150,10 @@ class DirectionAudit(Facts):
 
     model_name: str
     sets: dict[str, tuple[str, ...]]
-    vectors: tuple[Vectors, ...] = field(repr=False)
-    normalized: bool = True
-    lost: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    identical: tuple[str, ...] = ()
+    vectors: tuple[Vectors, ...]
+    normalized: bool
+    lost: dict[str, tuple[str, ...]]
+    identical: tuple[str, ...]
 
     _facts = (
         *("model_name", "normalized", "sets", "lost", "identical", "explained_variance_ratio"),

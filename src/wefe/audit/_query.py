@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from wefe.audit._direction import audit_direction
 from wefe.audit._warnings import AuditWarning
 from wefe.embeddings import EmbeddedQuery, UnanswerableError, embed_query, paired
 from wefe.metrics._base import BaseMetric
+from wefe.metrics._exchange import TestType
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, average_ranks, unit
 from wefe.metrics._projection import RIPA, DirectBias
 from wefe.metrics._registry import MetricLike, as_metric
@@ -27,8 +28,6 @@ from wefe.metrics._weat import largest_effect_size as largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_query
 from wefe.results import WordUse, uses_of
-
-Alternative: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
 
 # A share of the attainable bias d. The position s / d of a word is a cosine, and those of words
 # that have nothing to do with the attributes scatter by about 1 / sqrt(dim): 0.06 in 300
@@ -103,7 +102,7 @@ class TargetComparison:
     largest_effect_size: float
     p_value: float
     smallest_p_value: float
-    alternative: Alternative
+    alternative: TestType
     auc: float
     threshold_accuracy: float
 
@@ -355,9 +354,8 @@ def _compared(weat: WEAT, embedded: EmbeddedQuery, x: Vectors, y: Vectors) -> Ta
     # Look words up as the metric does, including its logging.
     sides = embedded.targets, embedded.attributes
     values = weat._tested(weat._measure(*sides), *sides).values
-    alternative: Alternative = weat.p_value_test_type
     # Sets of equal size can be swapped, so two splits are as extreme as the observed one.
-    extreme = 2 if alternative == "two-sided" and len(x) == len(y) else 1
+    extreme = 2 if weat.p_value_test_type == "two-sided" and len(x) == len(y) else 1
     ranks = average_ranks(np.concatenate([x, y]), tolerance=_TIE)
     first, second = ranks[: len(x)], ranks[len(x) :]
     auc = (first.sum() - len(x) * (len(x) + 1) / 2) / (len(x) * len(y))
@@ -369,7 +367,7 @@ def _compared(weat: WEAT, embedded: EmbeddedQuery, x: Vectors, y: Vectors) -> Ta
         largest_effect_size=largest_effect_size(len(x), len(y), ddof=weat.ddof),
         p_value=values["p_value"],
         smallest_p_value=extreme / math.comb(len(x) + len(y), len(x)),
-        alternative=alternative,
+        alternative=weat.p_value_test_type,
         auc=float(auc),
         threshold_accuracy=float((1 + np.abs(above - others).max()) / 2),
     )
