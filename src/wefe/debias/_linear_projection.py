@@ -106,6 +106,7 @@ class LinearProjection(RowwiseDebias):
         self.bias_subspace_ = basis[: self.n_components]
         self.bias_direction_ = self.bias_subspace_[0]
         self.map_ = Erasure(self.bias_subspace_, self.bias_subspace_)
+        self._log("%s: %d bias directions", model.name, len(self.bias_subspace_))
         return self
 
 
@@ -215,6 +216,7 @@ class OSCaR(RowwiseDebias):
         self.bias_direction_ = directions[0]
         self.concept_direction_ = math.copysign(1, cosine) * concept
         self.angle_ = math.degrees(math.acos(abs(cosine)))
+        self._log("%s: %.1f degrees between bias and concept direction", model.name, self.angle_)
         return self
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
