@@ -5,14 +5,15 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wefe import __version__
 from wefe._checks import found
+from wefe._visible import templates
 from wefe.datasets import Criterion
 from wefe.debias._base import BaseDebias, as_criterion, check_words, flattened
-from wefe.debias._compare import Comparison, compare
+from wefe.debias._compare import compare
 from wefe.debias._projection import Erasure, UnitMap
 from wefe.query import Query
 
@@ -99,8 +100,10 @@ def debias_encoder(
             before, after, queries, quality=benchmarks, criterion=criterion, progress=inner.progress
         )
         pipeline.save(os.fspath(folder), create_model_card=False)
-        card = _card(method, encoder, len(before), comparison)
-        Path(folder, "README.md").write_text(card, encoding="utf-8")
+        card = templates(Path(__file__).parent).get_template("model_card.md.jinja")
+        known = {"method": method, "encoder": encoder, "comparison": comparison}
+        text = card.render(known, n_words=len(before), version=__version__)
+        Path(folder, "README.md").write_text(text + "\n", encoding="utf-8")
     return mitigated
 
 
@@ -152,15 +155,3 @@ def _with_layer(pipeline: Any, affine: Erasure | UnitMap) -> Any:
     if affine.to_unit:
         longer.append(modules.Normalize())
     return longer
-
-
-def _card(
-    method: BaseDebias, encoder: ContextualModel, n_words: int, comparison: Comparison
-) -> str:
-    import jinja2
-
-    from wefe import __version__
-
-    text = resources.files("wefe.debias").joinpath("model_card.md.jinja").read_text("utf-8")
-    known = {"method": method, "encoder": encoder, "comparison": comparison}
-    return str(jinja2.Template(text).render(known, n_words=n_words, version=__version__)) + "\n"
