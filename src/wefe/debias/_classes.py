@@ -47,10 +47,7 @@ WordClasses: TypeAlias = tuple[dict[str, list[str]], Vectors, Labels]
 def look_up(model: WordEmbeddingModel, words_by_class: Mapping[str, Sequence[str]]) -> WordClasses:
     """Look up the words of each class: at least two found, none in two classes."""
     parts = words_of_classes(model, "words_by_class", words_by_class, _FEWEST)
-    kept = {
-        name: [word for word in dict.fromkeys(words_by_class[name]) if word not in part.lost]
-        for name, part in parts.items()
-    }
+    kept = {name: bare_words(model, part.words) for name, part in parts.items()}
     twice = [word for word, n in Counter(chain(*kept.values())).items() if n > 1]
     if twice:
         raise ValueError(
@@ -125,9 +122,7 @@ class _ClassDebias(RowwiseDebias):
                 *(model.name, most, self.n_words, len(model.vocab)),
             )
         complete = definitional_vectors(model, sets, "definitional_sets")
-        # Words that share a form in the vocabulary share a vector.
-        vectors = [part.vectors.take(np.array(part.first_row), axis=0) for part in complete]
-        axes = group_directions(list(np.stack(vectors, axis=1)))
+        axes = group_directions(list(np.stack([part.vectors for part in complete], axis=1)))
         sides = most_associated(model, axes, most, flattened(columns))
         reach = np.zeros((len(model.vocab), len(axes)))
         for axis, (rows, products) in enumerate(sides):
@@ -345,13 +340,11 @@ def leace_map(
     if shrinkage:
         covariance = _shrunk(covariance, len(wide))
     if method == "orth":
-        whiten = np.eye(len(mean)) / math.sqrt(average)
-        unwhiten = np.eye(len(mean)) * math.sqrt(average)
-    else:
-        variances, axes = np.linalg.eigh(covariance)
-        real = variances > variances[-1] * len(mean) * np.finfo(float).eps
-        axes, scales = axes[:, real], np.sqrt(variances[real])
-        whiten, unwhiten = (axes / scales) @ axes.T, (axes * scales) @ axes.T
+        covariance = average * np.eye(len(mean))
+    variances, axes = np.linalg.eigh(covariance)
+    real = variances > variances[-1] * len(mean) * np.finfo(float).eps
+    axes, scales = axes[:, real], np.sqrt(variances[real])
+    whiten, unwhiten = (axes / scales) @ axes.T, (axes * scales) @ axes.T
     columns, singular, _ = np.linalg.svd(whiten @ cross, full_matrices=False)
     u = columns[:, singular > svd_tol]
     reads, writes = u.T @ whiten, (unwhiten @ u).T
