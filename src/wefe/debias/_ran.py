@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -12,7 +11,6 @@ import numpy as np
 from wefe._checks import check_array, check_choice, found, progress_bar
 from wefe.datasets import Criterion
 from wefe.debias._base import Fates, Positive, WordDebias, fits
-from wefe.debias._projection import Vectors
 from wefe.metrics._declaration import Count
 from wefe.metrics._projection import length_left, share_lost
 from wefe.models._passes import Rows, vocabulary_cosines
@@ -128,26 +126,19 @@ class RepulsionAttractionNeutralization(WordDebias):
         with progress_bar(len(rows), type(self).__name__, "word", True) as bar:
             new = np.empty((len(rows), model.dim), dtype=model.dtype)
             for part in chunks(len(rows), max(1, _BATCH_NUMBERS // (k * model.dim))):
-                near = self._biased_neighbors(model, along, rows[part], k)
-                new[part] = self._optimized(
-                    _wide(model, rows[part]), [_wide(model, each) for each in near]
-                )
-                n_repelling += sum(map(len, near))
+                words, one = _wide(model, rows[part]), along[rows[part], None]
+                near, cosines = nearest_neighbors(model.table, words, k, exclude=rows[part])
+                other = along[near]
+                lengths = length_left(1 - one**2), length_left(1 - other**2)
+                # NaN, of orthogonal words, is not above any threshold.
+                biased = share_lost(cosines, cosines - one * other, *lengths) >= self.theta
+                sets = [_wide(model, each[own]) for each, own in zip(near, biased, strict=True)]
+                new[part] = self._optimized(words, sets)
+                n_repelling += int(biased.sum())
                 bar.update(len(near))
         into[rows] = new
         self._log("%.1f biased neighbours per word", n_repelling / max(len(rows), 1))
         return rows, len(chosen) - len(rows)
-
-    def _biased_neighbors(
-        self, model: WordEmbeddingModel, along: Vectors, rows: Rows, k: int
-    ) -> list[Rows]:
-        """Return the neighbours of each word whose similarity with it is due to the direction."""
-        near, cosines = nearest_neighbors(model.table, _wide(model, rows), k, exclude=rows)
-        one, other = along[rows, None], along[near]
-        lengths = length_left(1 - one**2), length_left(1 - other**2)
-        beta = share_lost(cosines, cosines - one * other, *lengths)
-        # NaN, of orthogonal words, is not above any threshold.
-        return [each[biased] for each, biased in zip(near, beta >= self.theta, strict=True)]
 
     def _optimized(self, words: FloatArray, repulsion_sets: Sequence[FloatArray]) -> FloatArray:
         """Return the unit vectors (n_words, dim) that minimise the objective, found with Adam.
@@ -186,7 +177,8 @@ class RepulsionAttractionNeutralization(WordDebias):
         best, least = x.copy(), np.full(len(x), np.inf, dtype=x.dtype)
         mean, square, pull = np.zeros_like(x), np.zeros_like(x), np.empty_like(x)
         signs = np.full_like(strengths, np.nan)
-        for epoch in itertools.count(1):
+        # The last step is judged in one more round.
+        for epoch in range(1, self.epochs + 2):
             along = np.matmul(poles, x[:, :, None])[:, :, 0]
             squares = np.einsum("bd,bd->b", x, x)
             # The objective but for a constant, half the weight of attraction.
@@ -194,8 +186,6 @@ class RepulsionAttractionNeutralization(WordDebias):
             losses = (losses - np.einsum("bd,bd->b", anchors, x)) / np.sqrt(squares)
             better = losses < least
             best[better], least[better] = x[better], losses[better]
-            if epoch > self.epochs:
-                break
             if (np.sign(along) != signs).any():
                 # d|c| = sign(c) dc, so the pull stays as long as no sign changes.
                 signs = np.sign(along)
