@@ -64,30 +64,11 @@ Positive: TypeAlias = Annotated[float, check_positive]
 OptionalShare: TypeAlias = Annotated[float | None, _optional(check_share)]
 
 
-# What every `fit` of a method has in common.
-_FIT_DOC = """
-criterion : Criterion or str, optional
-    Provides the word sets that you do not give: a name such as 'gender', or your own.
-**fit_params
-    Other names are refused.
-
-Returns
--------
-BaseDebias
-    The method itself.
-
-Raises
-------
-ValueError
-    If the model lacks too many words of the word sets.
-"""
-
-
 def fits(*required: str) -> Callable[[Fit], Fit]:
     """Decorate a `fit`: load the criterion and take missing word sets from it.
 
-    `required` names the parameters that the user or the criterion must provide. The shared
-    parameters, Returns and Raises are appended to the docstring of `fit`.
+    `required` names the parameters that the user or the criterion must provide. The docstring of
+    `fit` ends like that of :meth:`BaseDebias.fit`, from the criterion on.
     """
 
     def decorate(fit: Fit) -> Fit:
@@ -96,15 +77,14 @@ def fits(*required: str) -> Callable[[Fit], Fit]:
             call = inspect.signature(fit).bind(self, model, *args, **kwargs)
             call.apply_defaults()
             given = call.arguments
-            given["criterion"] = as_criterion(given["criterion"])
-            own = {name: given[name] for name in self._known() if name in self._from_criterion}
-            given |= self._words(given["fit_params"], given["criterion"], *required, **own)
+            given |= self._words(given["fit_params"], given["criterion"], *required, **given)
             check_model(model)
             fit(*call.args, **call.kwargs)
             self.dim_ = model.dim
             return self
 
-        fit_on_words.__doc__ = inspect.cleandoc(fit.__doc__ or "") + _FIT_DOC
+        _, _, shared = str(inspect.getdoc(BaseDebias.fit)).partition("to learn from.")
+        fit_on_words.__doc__ = str(inspect.getdoc(fit)) + shared
         return fit_on_words  # type: ignore[return-value]
 
     return decorate
@@ -158,20 +138,29 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     criterion_name: str | None = None
 
     @abstractmethod
-    def fit(self, model: WordEmbeddingModel, **fit_params: Any) -> BaseDebias:
-        """Learn the transformation.
+    def fit(
+        self, model: WordEmbeddingModel, *, criterion: Any = None, **fit_params: Any
+    ) -> BaseDebias:
+        """Learn the transformation from a model and word sets.
 
         Parameters
         ----------
         model : WordEmbeddingModel
             The model to learn from.
+        criterion : Criterion or str, optional
+            Provides the word sets that you do not give: a name such as 'gender', or your own.
         **fit_params
-            Word sets of the method, or ``criterion="gender"``.
+            Word sets of the method; other names are refused.
 
         Returns
         -------
         BaseDebias
             The method itself.
+
+        Raises
+        ------
+        ValueError
+            If the model lacks too many words of the word sets.
         """
 
     @abstractmethod
@@ -241,21 +230,21 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     # For authors of methods
 
     def _words(
-        self, fit_params: Mapping[str, Any], criterion: object, *required: str, **given: Any
+        self, fit_params: Mapping[str, Any], criterion: object, /, *required: str, **given: Any
     ) -> dict[str, Any]:
-        """Check the parameters and return the word sets, those not given from the criterion."""
+        """Check the parameters and return the criterion and the word sets, missing ones from it."""
+        checked = as_criterion(criterion)
         known = self._known()
         check_known(f"{type(self).__name__}.fit", fit_params, known)
         check_parameters(self)
         for learned in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, learned)
-        checked = as_criterion(criterion)
         self.criterion_name_ = self.criterion_name or (checked.name if checked else None)
         words = {name: given.get(name) for name in known if name in self._from_criterion}
         for name in [name for name, value in words.items() if checked and value is None]:
             words[name] = getattr(checked, self._from_criterion[name])
         self._require(**{name: words[name] for name in required})
-        return words
+        return {"criterion": checked, **words}
 
     def _known(self) -> list[str]:
         return [*inspect.signature(self.fit).parameters][1:-1]
