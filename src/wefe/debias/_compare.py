@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -91,10 +91,6 @@ def debias_method_name(method: type[BaseDebias]) -> str:
 # Characters of a measure in the printed table.
 _NAME_WIDTH = 60
 
-After: TypeAlias = (
-    WordEmbeddingModel | Sequence[WordEmbeddingModel] | Mapping[str, WordEmbeddingModel]
-)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
@@ -146,7 +142,7 @@ class Comparison:
 
 def compare(
     before: WordEmbeddingModel,
-    after: After,
+    after: WordEmbeddingModel | Sequence[WordEmbeddingModel] | Mapping[str, WordEmbeddingModel],
     queries: Sequence[Query],
     metrics: Sequence[MetricLike] = ("weat", "rnd", "mac", "ect"),
     *,
