@@ -272,13 +272,14 @@ def _most_biased(
     both = check_word_set("bias_representation", representation)
     if len(both) != 2:
         raise ValueError(f"bias_representation must be 2 words, one for each class; got {both}.")
-    first, *second = definitional_vectors(model, [both], "bias_representation")[0].vectors
-    if not second or np.linalg.norm(first - second[0]) < ZERO_LENGTH:
+    vectors = definitional_vectors(model, [both], "bias_representation")[0].vectors
+    # A repeated word has a single vector.
+    axis = vectors[0] - vectors[-1]
+    if np.linalg.norm(axis) < ZERO_LENGTH:
         raise ValueError(
             f"bias_representation: {both[0]!r} and {both[1]!r} have the same direction in "
             f"{model.name}, so no word is nearer to one of them."
         )
     rows = None if target is None else np.array([*rows_of(model, targets).values()], dtype=np.intp)
-    axis = first - second[0]
     sides = most_associated(model, [axis, -axis], n_words, ignored, rows)
     return [rows[reach > 0] for rows, reach in sides]
