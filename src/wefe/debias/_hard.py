@@ -36,7 +36,8 @@ class _SubspaceDebias(RowwiseDebias):
 
     def _settled(self, model: WordEmbeddingModel, fates: Fates) -> dict[int, Vectors]:
         """Equalize sets, even of words that are ignored (and so not neutralised) or no target."""
-        row_of = rows_of(model, flattened(self.equalize_sets_))
+        sets = self.equalize_sets_
+        row_of = rows_of(model, flattened(sets))
         rows = np.array([*row_of.values()], dtype=np.intp)
         originals = model.table.rows(rows)
         mapped = originals.copy()
@@ -45,9 +46,7 @@ class _SubspaceDebias(RowwiseDebias):
         lost = [*compress(row_of, ~directed)]
         log_lost(model, lost, len(row_of), "directions of words to equalize")
         place_of = {word: i for i, word in enumerate(row_of) if directed[i]}
-        known = [
-            [place_of[word] for word in words if word in place_of] for words in self.equalize_sets_
-        ]
+        known = [[place_of[word] for word in words if word in place_of] for words in sets]
         complete = [places for places in known if len(places) > 1]
         settled: dict[int, Vectors] = {}
         for places in complete:
@@ -57,7 +56,7 @@ class _SubspaceDebias(RowwiseDebias):
         logger.info(
             "%d of %d sets (with their variants in case) were not equalized, as the model has "
             "fewer than two of their words",
-            *(len(known) - len(complete), len(known)),
+            *(len(sets) - len(complete), len(sets)),
         )
         return settled
 
