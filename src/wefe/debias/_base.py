@@ -294,10 +294,8 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> PCA:
         """Fit a PCA to definitional sets, each an array (n_words, dim) or a dict."""
         pca_args = {"n_components": 10} if self.pca_args is None else self.pca_args
-        sets = (
-            each.values() if isinstance(each, dict) else each for each in definitional_embeddings
-        )
-        pca = principal_components([np.array([*each]) for each in sets], pca_args)
+        sets = [[*e.values()] if isinstance(e, dict) else e for e in definitional_embeddings]
+        pca = principal_components(sets, pca_args)
         ratios = np.array2string(pca.explained_variance_ratio_, precision=3)
         report(verbose, "explained variance ratios of the bias subspace: %s", ratios)
         return pca
@@ -417,7 +415,6 @@ class WordDebias(BaseDebias):
 
     bias_subspace_: Vectors
     bias_direction_: Vectors
-    dim_: int
 
     #: Whether `fit` reads the whole vocabulary, not only the words it is given.
     _fit_reads_vocabulary: ClassVar[bool] = False
@@ -597,10 +594,9 @@ class RowwiseDebias(WordDebias):
 def rows_of(model: WordEmbeddingModel, words: Sequence[str]) -> dict[str, int]:
     """Return the rows of those words that a model has, in their order."""
     form_of = dict(zip(words, forms(model, words), strict=True))
-    # A model that was opened for some words lacks all others; `get` encodes nothing.
+    # The keys are words that were read: so nothing is encoded, and no unread word is an error.
     known = model.vocab.keys() & set(form_of.values())
-    rows = {word: model.vocab.get(form) for word, form in form_of.items() if form in known}
-    return {word: row for word, row in rows.items() if row is not None}
+    return {word: model.vocab[form] for word, form in form_of.items() if form in known}
 
 
 def log_left(n_left: int) -> None:
