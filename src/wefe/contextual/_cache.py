@@ -6,7 +6,8 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,27 +40,21 @@ def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
     return hashed.digest()
 
 
+@dataclass(eq=False, repr=False)
 class VectorCache:
     """Vectors by key, in one SQLite file that several threads and processes may use at once.
 
     Without a path, or once the file has failed, the cache is empty.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self._usable = path is not None
-        self.path = path or Path()
+    path: Path | None
+    failed: bool = False
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, npt.NDArray[np.float32]]:
-        found: dict[bytes, Any] = {}
-
-        def read(connection: sqlite3.Connection) -> None:
-            query = "SELECT key, vector FROM encoded WHERE key = ?"
-            for key in keys:
-                found.update(connection.execute(query, (key,)))
-
-        if keys and self.path.is_file():
-            self._use(read)
-        return {key: np.frombuffer(data, "<f4").astype(np.float32) for key, data in found.items()}
+        exists = self.path is not None and self.path.is_file()
+        rows = [(key,) for key in keys] if exists else []
+        found = self._run("SELECT key, vector FROM encoded WHERE key = ?", rows)
+        return {key: np.frombuffer(data, "<f4").astype(np.float32) for key, data in found}
 
     def put(self, vectors: Mapping[bytes, npt.NDArray[np.float32]]) -> None:
         """Store vectors, except those with NaN or infinity."""
@@ -68,26 +63,22 @@ class VectorCache:
             for key, each in vectors.items()
             if np.isfinite(each).all()
         ]
+        self._run("INSERT OR REPLACE INTO encoded VALUES (?, ?)", rows)
 
-        def write(connection: sqlite3.Connection) -> None:
-            with connection:  # one transaction
-                connection.executemany("INSERT OR REPLACE INTO encoded VALUES (?, ?)", rows)
-
-        if rows:
-            self._use(write)
-
-    def _use(self, work: Callable[[sqlite3.Connection], None]) -> None:
+    def _run(self, query: str, rows: Sequence[tuple[bytes, ...]]) -> list[Any]:
         """Open the file briefly, so that no threads or forks share a connection."""
-        if not self._usable:
-            return
+        if not rows or self.path is None or self.failed:
+            return []
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.closing(sqlite3.connect(self.path, timeout=_TIMEOUT_S)) as connection:
                 connection.executescript(_OPEN)
-                work(connection)
+                with connection:  # one transaction
+                    return [found for row in rows for found in connection.execute(query, row)]
         except (sqlite3.Error, OSError) as error:
-            self._usable = False
+            self.failed = True
             logger.warning(
                 "the cache %s cannot be used (%s); encoding without it. You may delete it",
                 *(self.path, error),
             )
+            return []
