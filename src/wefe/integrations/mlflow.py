@@ -61,18 +61,13 @@ def log_results(results: pd.DataFrame | StudyResults, *, step: int | None = None
 
 
 def _metrics(table: pd.DataFrame) -> dict[str, float]:
-    scored = table[table["score"].notna()]
     places = ["model_name", "query_set", "metric"]
-    values = [
-        (_name(*row[:-1]), row[-1])
-        for row in scored[[*places, "query_name", "score"]].itertuples(index=False)
-    ]
-    values += [
-        (_name(*map(str, place), "mean_distance"), float(part["bias"].mean()))
-        for place, part in scored.groupby(places, sort=False)
-    ]
-    labels = unique_labels([name for name, _ in values], "metrics of the run")
-    return {_allowed(label): value for label, (_, value) in zip(labels, values, strict=True)}
+    scored = table[table["score"].notna()]
+    means = scored.groupby(places, sort=False)["bias"].apply(pd.Series.mean).rename("score")
+    rows = pd.concat([scored, means.reset_index().assign(query_name="mean_distance")])
+    names = [_name(*row) for row in rows[[*places, "query_name"]].itertuples(index=False)]
+    labels = unique_labels(names, "metrics of the run")
+    return dict(zip(map(_allowed, labels), rows["score"], strict=True))
 
 
 def _name(*parts: str, by: str = "/") -> str:
