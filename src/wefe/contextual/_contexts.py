@@ -56,7 +56,8 @@ SEAT_TEMPLATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         }.items()
     }
 )
-_GAP = "{}"
+# What stands for the word in a template.
+GAP = "{}"
 _ARTICLE = re.compile(r"(?<!\w)([Aa]) $")
 
 # Words that need "an": they start with a vowel, but not with the sound of "you" or "one"; or with a
@@ -80,7 +81,7 @@ def fill_template(template: str, word: str) -> tuple[str, int, int]:
     >>> fill_template("This is a {}.", "engineer")
     ('This is an engineer.', 11, 19)
     """
-    before, after = template.split(_GAP)
+    before, after = template.split(GAP)
     without_accents = unicodedata.normalize("NFD", word).encode("ascii", "ignore").decode()
     if _AN.match(without_accents):
         before = _ARTICLE.sub(r"\1n ", before)
@@ -90,12 +91,12 @@ def fill_template(template: str, word: str) -> tuple[str, int, int]:
 def check_templates(name: str, templates: object) -> tuple[str, ...]:
     """Return the templates of a kind, or the user's own, each with one "{}"."""
     if isinstance(templates, str):
-        if _GAP not in templates:
+        if GAP not in templates:
             return SEAT_TEMPLATES[check_choice(name, templates, SEAT_TEMPLATES)]
         templates = [templates]
     checked = check_word_set(name, templates)
     for template in checked:
-        if template.count(_GAP) != 1:
+        if template.count(GAP) != 1:
             raise ValueError(
                 f"{name}: a template must hold one '{{}}', where the word goes; got {template!r}."
             )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_sequence, found
 from wefe._visible import html_table
-from wefe.contextual._contexts import fill_template
+from wefe.contextual._contexts import GAP, fill_template
 from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened, within
 from wefe.embeddings import Lookup, UnanswerableError, UnusableVectorError, forms_found
 from wefe.models._tables import ArrayVectors, PartialIndex, VectorTable, as_table, unchecked_table
@@ -22,9 +22,6 @@ from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query
 from wefe.words import Preprocessors, Words, check_preprocessors, each_word, variants
-
-# What stands for the word in a template.
-SLOT = "{}"
 
 _ENCODE_FIRST = (
     "so it has no vector. Encode it first with prepare(...) or snapshot(...), given the words or "
@@ -85,11 +82,11 @@ class ContextualModel(WordEmbeddingModel):
         encoder = source.encoder
         is_last = encoder.pipeline is not None and layer == encoder.n_layers - 1
         self._is_whole = asked_pooling == "auto" and is_last
-        alone = templates is None or set(templates) == {SLOT}
-        pooling = "auto" if self._is_whole and alone else within(asked_pooling)
+        written = templates or (GAP,)
+        pooling = "auto" if self._is_whole and {*written} == {GAP} else within(asked_pooling)
         self.layer, self.pooling, self.templates = layer, pooling, templates
         self.n_layers, self.max_length = encoder.n_layers, encoder.max_length
-        super().__init__(EncodedVectors(source, layer, pooling, templates, name), name)
+        super().__init__(EncodedVectors(source, layer, pooling, written, name), name)
 
     @property
     def prompt(self) -> str:
@@ -255,7 +252,7 @@ class EncodedVectors(VectorTable):
     source: CachedEncoder
     layer: int
     pooling: Pooling
-    templates: tuple[str, ...] | None
+    templates: tuple[str, ...]
     label: str
 
     def __post_init__(self) -> None:
@@ -281,17 +278,15 @@ class EncodedVectors(VectorTable):
         return [
             # The whole SentenceTransformer gets the bare word, as from its own users.
             self.source.encoder.alone(word)
-            if template == SLOT and self.pooling != "auto"
+            if template == GAP and self.pooling != "auto"
             else Context(*fill_template(template, word))
             for word in words
-            for template in self.templates or (SLOT,)
+            for template in self.templates
         ]
 
     def _encode(self, words: Sequence[str]) -> Vectors:
         contexts = self._contexts(words)
         vectors: Vectors = self.source.vectors(contexts, [self.layer], self.pooling)[0]
-        if self.templates is None:
-            return vectors
         shape = (len(words), len(self.templates), vectors.shape[-1])
         mean: Vectors = vectors.reshape(shape).mean(axis=1, dtype=np.float64).astype(np.float32)
         return mean
@@ -301,7 +296,7 @@ class EncodedVectors(VectorTable):
         new = [word for word in dict.fromkeys(words) if word not in self._reasons]
         tokens = iter(self.source.encoder.tokenize(self._contexts(new)))
         for word in new:
-            own = [next(tokens) for _ in self.templates or (SLOT,)]
+            own = [next(tokens) for _ in self.templates]
             self._reasons[word] = next((each for each in own if isinstance(each, str)), None)
         return [self._reasons[word] for word in words]
 
