@@ -154,14 +154,12 @@ class ContextualModel(WordEmbeddingModel):
         return True
 
     def get_vectors(self, words: Sequence[str]) -> FloatArray:
-        with self.wv.lock:
-            self.wv.add(words)
-            return self.wv.rows([self.vocab[word] for word in words])
+        self.wv.add(words)
+        return super().get_vectors(words)
 
     def __getitem__(self, word: str) -> FloatArray:
-        vector: FloatArray = self.get_vectors([word])[0]
-        vector.flags.writeable = False
-        return vector
+        self.wv.add([word])
+        return super().__getitem__(word)
 
     def __reduce__(self) -> Any:
         arguments = self.wv.still(), self.name, self.vocab_prefix
