@@ -43,14 +43,11 @@ _MODULES = re.compile(
 )
 
 # What describes a model and its tokenizer; its weights; pickles with its weights.
-_FILES = [
-    re.compile(pattern)
-    for pattern in (
-        r"\.(json|txt|model|tiktoken|jinja)$",
-        r"(^|/)model(-[^/]*)?\.safetensors$",
-        r"(^|/)pytorch_model[^/]*\.bin$",
-    )
-]
+_FILES = (
+    r"\.(json|txt|model|tiktoken|jinja)$",
+    r"(^|/)model(-[^/]*)?\.safetensors$",
+    r"(^|/)pytorch_model[^/]*\.bin$",
+)
 
 
 def load_encoder(
@@ -382,7 +379,7 @@ def _fetch(repo: str, revision: str | None) -> Path:
         raise ValueError(f"{repo} has no config.json, so transformers cannot open it.")
     for folder in folders:
         own = [name for name in repository.names if name.rpartition("/")[0] == folder]
-        small, safe, pickled = (list(filter(kind.search, own)) for kind in _FILES)
+        small, safe, pickled = ([name for name in own if re.search(kind, name)] for kind in _FILES)
         for name in small + (safe or pickled):
             repository.fetch(name)
     return repository.folder
