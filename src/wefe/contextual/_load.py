@@ -175,10 +175,9 @@ def load_encoder(
         encoder = Encoder(*opened[:3], label=name or opened[3], max_length=max_length, **shared)
         _check_pooling(encoder, pooling, max_length)
     else:
-        if pooling not in ("auto", "sentence"):
-            of_models["pooling"] = pooling
         whole = "models, and source is a function, which encodes whole texts"
-        _refuse(whole, **of_models, max_length=max_length)
+        of_words = None if pooling in ("auto", "sentence") else pooling
+        _refuse(whole, **of_models, pooling=of_words, max_length=max_length)
         if cache and not (revision or name):
             raise TypeError(
                 "the cache identifies a function by its revision or name. Give one, for example "
