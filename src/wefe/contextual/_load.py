@@ -7,7 +7,7 @@ import copy
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, get_args
@@ -293,8 +293,12 @@ def _from_folder(source: Any, folder: Path, device: str | None, dtype: str | Non
     inner = _check_modules(folder)
     if inner:
         import_library("sentence_transformers", "transformers", str(source))
+    bars = import_library("transformers.utils.logging", "transformers", str(source))
     try:
-        with _no_bar():
+        with contextlib.ExitStack() as stack:
+            if bars.is_progress_bar_enabled():
+                bars.disable_progress_bar()
+                stack.callback(bars.enable_progress_bar)
             return _read(folder, inner, device, dtype)
     except Exception as error:  # each library has errors of its own for damaged files
         why = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
@@ -339,18 +343,6 @@ def _read_network(folder: Path, **options: Any) -> Any:
     if lacking:
         raise ValueError(f"its files lack {len(lacking)} of the weights ({listed(lacking, 3)})")
     return network
-
-
-@contextlib.contextmanager
-def _no_bar() -> Iterator[None]:
-    from transformers.utils import logging as untyped
-
-    theirs: Any = untyped
-    with contextlib.ExitStack() as stack:
-        if theirs.is_progress_bar_enabled():
-            theirs.disable_progress_bar()
-            stack.callback(theirs.enable_progress_bar)
-        yield
 
 
 def _find_folder(source: str | os.PathLike[str], revision: str | None) -> tuple[Path, str]:
