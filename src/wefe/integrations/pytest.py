@@ -94,12 +94,13 @@ def assert_bias(
         reasons[is_improbable] = f"expected an adjusted p-value of at least {least_p:g}"
     failed = scores.assign(max=most, reason=reasons)[reasons.notna()]
     left_out = [] if offline else asked.left_out
-    n_failed = len(failed) + len(left_out)
-    if n_failed:
+    why = [f"{row['query_name']}: {row['reason']}" for row in failed.to_dict("records")]
+    why += [f"{name}: its words need a download ({asked.why})" for name in left_out]
+    if why:
         n = len(scores) + len(left_out)
-        head = f"{opened.name}: {n_failed} of {n} scores are not within the limits"
-        why = [f"{name}: its words need a download ({asked.why})" for name in left_out]
-        raise AssertionError("\n".join([head, *_table(failed), *map(_as_item, why)]))
+        head = f"{opened.name}: {len(why)} of {n} scores are not within the limits"
+        items = [f"- {one_line(each)}" for each in why]
+        raise AssertionError("\n".join([head, *_table(failed), *items]))
     return scores
 
 
@@ -126,10 +127,4 @@ def _table(failed: pd.DataFrame) -> list[str]:
     shown = failed[["query_name", "score", "bias", "max", "p_value_holm", "words_lost"]]
     shown = shown.replace(math.inf, math.nan).dropna(axis="columns", how="all")
     shown = shown.rename(columns={"query_name": "query", "bias": "distance"})
-    items = [f"{row['query_name']}: {row['reason']}" for row in failed.to_dict("records")]
-    notes = ["distance: from the score that means no bias", *map(_as_item, items)]
-    return ["", as_text(shown), "", *notes]
-
-
-def _as_item(text: str) -> str:
-    return f"- {one_line(text)}"
+    return ["", as_text(shown), "", "distance: from the score that means no bias"]
