@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from types import MappingProxyType
@@ -167,20 +167,20 @@ def find_contexts(
     limit = check_positive_int("max_contexts", max_contexts)
     if isinstance(sentences, str) or not isinstance(sentences, Iterable):
         raise TypeError(f"sentences must be an iterable of strings; got {found(sentences)}.")
-    matcher = _Matcher(wanted)
+    find = _finder(wanted)
     seed = as_seed(random_state)
     generators = {word: generator_of_word(seed, word) for word in wanted}
     kept: dict[str, list[tuple[int, Context]]] = {word: [] for word in wanted}
     n_found = Counter[str]()
     for text in map(_composed, sentences):
-        for word, start, end in matcher.find(text):
+        for word, context in find(text):
             n_found[word] += 1
             place = number = n_found[word]
             # A uniform sample of a stream: algorithm R of Vitter, ACM TOMS 11, 1985.
             if number > limit:
                 place = int(generators[word].integers(number)) + 1
             if place <= limit:
-                kept[word][place - 1 : place] = [(number, Context(text, start, end))]
+                kept[word][place - 1 : place] = [(number, context)]
     return {word: tuple(context for _, context in sorted(own)) for word, own in kept.items()}
 
 
@@ -190,11 +190,10 @@ def contexts_in(word: str, sentences: Sequence[str | Context]) -> list[Context]:
     contexts = []
     for position, sentence in enumerate(check_sequence(name, sentences)):
         if not isinstance(sentence, Context):
-            text = _composed(sentence)
-            place = next(_Matcher([word]).find(text), None)
-            if place is None:
+            occurrence = next(_finder([word])(_composed(sentence)), None)
+            if occurrence is None:
                 raise ValueError(f"{name}[{position}] lacks the word: {found(sentence)}.")
-            sentence = Context(text, *place[1:])
+            _, sentence = occurrence
         contexts.append(sentence)
     return contexts
 
@@ -204,23 +203,22 @@ def generator_of_word(seed: int, word: str) -> np.random.Generator:
     return np.random.default_rng([seed, int.from_bytes(word.encode("utf-8", "surrogatepass"))])
 
 
-class _Matcher:
-    """Finds whole words, whatever their case, with one regular expression."""
+def _finder(words: Sequence[str]) -> Callable[[str], Iterator[tuple[str, Context]]]:
+    """Return a function that finds whole words, whatever their case, in a composed sentence."""
+    known: dict[str, list[str]] = {}
+    for word in words:
+        known.setdefault(_folded(_composed(word)), []).append(word)
+    before, after = _borders()
+    # In text that was lower-cased, the dot of a Turkish capital is a character of its own.
+    letters = _alternatives(known).replace("i", "i\u0307?")
+    pattern = re.compile(f"{before}(?:{letters}){after}", re.IGNORECASE)
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self._words: dict[str, list[str]] = {}
-        for word in words:
-            self._words.setdefault(_folded(_composed(word)), []).append(word)
-        before, after = _borders()
-        # In text that was lower-cased, the dot of a Turkish capital is a character of its own.
-        pattern = _alternatives(self._words).replace("i", "i\u0307?")
-        self._pattern = re.compile(f"{before}(?:{pattern}){after}", re.IGNORECASE)
+    def find(sentence: str) -> Iterator[tuple[str, Context]]:
+        for match in pattern.finditer(sentence):
+            for word in known.get(_folded(match[0]), ()):
+                yield word, Context(sentence, *match.span())
 
-    def find(self, sentence: str) -> Iterator[tuple[str, int, int]]:
-        """Yield words with their start and end in a composed sentence."""
-        for match in self._pattern.finditer(sentence):
-            for word in self._words.get(_folded(match[0]), ()):
-                yield word, match.start(), match.end()
+    return find
 
 
 def _composed(text: str) -> str:
