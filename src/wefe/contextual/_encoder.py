@@ -118,7 +118,6 @@ class Encoder:
         self._options = {"use_cache": False} if "use_cache" in accepted else {}
         self._lock = threading.RLock()
         self._versions = self._count_changes()
-        self._truncation_side = tokenizer.truncation_side
         limits = (tokenizer.model_max_length, getattr(self.pipeline, "max_seq_length", None))
         limit = min(_max_positions(network), *(int(each) for each in limits if each))
         if (self.max_length or 0) > limit:
@@ -127,7 +126,7 @@ class Encoder:
             )
         self.max_length = self.max_length or limit
         self._tokenizer_json = self._tokenizer.to_str()
-        self._tokenizer.enable_truncation(self.max_length, direction=self._truncation_side)
+        self._tokenizer.enable_truncation(self.max_length, direction=tokenizer.truncation_side)
         self.dims = self._probe()
         self.n_layers = len(self.dims)
 
@@ -313,7 +312,7 @@ class Encoder:
             ]
         else:
             own = {"layer": layer, "max_length": self.max_length, "types": self._has_types}
-        tokenizer = self._truncation_side, self._tokenizer.encode_special_tokens
+        tokenizer = self._tokenizer.truncation["direction"], self._tokenizer.encode_special_tokens
         dtype = str(next(self.network.parameters()).dtype)
         return _as_json({"pooling": pooling, "as": [self.prompt, dtype, *tokenizer], **own})
 
