@@ -338,7 +338,7 @@ class CachedEncoder:
     def width(self, layer: int, pooling: Pooling) -> int:
         encoder = self.encoder
         if encoder.dims[layer] is None:  # a function shows it with its first vector
-            return int(self.vectors([encoder.alone("a")], [layer], pooling).shape[-1])
+            return int(self.vectors([encoder.alone("a")], layer, pooling).shape[-1])
         return self._kept(encoder.pipeline_dim if pooling == "auto" else encoder.dims[layer])
 
     def _kept(self, n_dims: int) -> int:
@@ -348,14 +348,12 @@ class CachedEncoder:
             )
         return self.dim or n_dims
 
-    def vectors(
-        self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
-    ) -> Vectors:
-        """Return the vectors of words in texts, of shape (n_layers, n_contexts, dim)."""
+    def vectors(self, contexts: Sequence[Context], layer: int, pooling: Pooling) -> Vectors:
+        """Return the vectors of words in texts, of shape (n_contexts, dim)."""
         blocks: dict[Context, Vectors] = {}
         kinds = {each: pooling if each.word == each.text else within(pooling) for each in contexts}
         for own in dict.fromkeys(kinds.values()):
-            blocks |= self._blocks([each for each in kinds if kinds[each] == own], layers, own)
+            blocks |= self._blocks([each for each in kinds if kinds[each] == own], [layer], own)
         widths = {block.shape[-1] for block in blocks.values()}
         if len(widths) > 1:
             raise ValueError(
@@ -364,8 +362,8 @@ class CachedEncoder:
             )
         if self.encoder.dims == [None]:
             self.encoder.dims = [*widths]
-        whole = np.stack([blocks[context] for context in contexts], axis=1)
-        vectors: Vectors = whole[..., : self._kept(*widths)]
+        whole = np.stack([blocks[context][0] for context in contexts])
+        vectors: Vectors = whole[:, : self._kept(*widths)]
         if self.normalize:
             lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
             vectors = (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)

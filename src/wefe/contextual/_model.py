@@ -179,8 +179,7 @@ class ContextualModel(WordEmbeddingModel):
             Vectors, pooled by `pooling`.
         """
         pooling: Pooling = "auto" if self._is_whole else self.pooling
-        vectors: Vectors = self._source.vectors(_check_contexts(contexts), [self.layer], pooling)[0]
-        return vectors
+        return self._source.vectors(_check_contexts(contexts), self.layer, pooling)
 
     def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
         """Tell which contexts have a vector.
@@ -283,8 +282,7 @@ class EncodedVectors(VectorTable):
         ]
 
     def _encode(self, words: Sequence[str]) -> Vectors:
-        contexts = self._contexts(words)
-        vectors: Vectors = self.source.vectors(contexts, [self.layer], self.pooling)[0]
+        vectors = self.source.vectors(self._contexts(words), self.layer, self.pooling)
         shape = (len(words), len(self.templates), vectors.shape[-1])
         mean: Vectors = vectors.reshape(shape).mean(axis=1, dtype=np.float64).astype(np.float32)
         return mean
@@ -434,12 +432,10 @@ class _EveryLayer(CachedEncoder):
         self._layers = layers
         self._known: dict[Context, Vectors] = {}
 
-    def vectors(
+    def _blocks(
         self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
-    ) -> Vectors:
-        missing = [each for each in dict.fromkeys(contexts) if each not in self._known]
-        if missing:
-            blocks = super().vectors(missing, self._layers, pooling)
-            self._known.update(zip(missing, blocks.swapaxes(0, 1), strict=True))
+    ) -> dict[Context, Vectors]:
+        new = [each for each in contexts if each not in self._known]
+        self._known |= super()._blocks(new, self._layers, pooling)
         places = [self._layers.index(layer) for layer in layers]
-        return np.stack([self._known[each][places] for each in contexts], axis=1)
+        return {each: self._known[each][places] for each in contexts}
