@@ -33,7 +33,7 @@ def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     return Path(pooch.os_cache("wefe")) / _FOLDER
 
 
-def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
+def vector_key(settings: bytes, text: str, start: int = 0, end: int = 0) -> bytes:
     """Return the key of a vector: a hash, which confirms a guessed text."""
     hashed = hashlib.blake2b(settings, digest_size=16)
     hashed.update(f"\0{start}\0{end}\0{text}".encode())

@@ -377,9 +377,7 @@ class CachedEncoder:
         # Where the word stands does not matter for 'cls' and 'sentence'.
         of_word = pooling not in ("cls", "sentence")
         keys = {
-            each: tuple(
-                vector_key(own, *(each if of_word else (each.text, 0, 0))) for own in settings
-            )
+            each: tuple(vector_key(own, *(each if of_word else each[:1])) for own in settings)
             for each in contexts
         }
         known = self.cache.get([*itertools.chain(*keys.values())])
