@@ -6,33 +6,22 @@ import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from wefe._visible import unique_labels
 from wefe.datasets import list_query_sets
 from wefe.metrics._registry import as_metric
 from wefe.query import Query, unique_queries
 from wefe.study._declaration import Declaration
-from wefe.study._entries import MetricEntry
+from wefe.study._entries import MetricEntry, ModelEntry
 from wefe.study._extras import SilhouetteEntry
 from wefe.study._plan import Job, Plan, PlannedMetric, PlannedModel, digest, query_digest
 from wefe.study._schema import repeated
 from wefe.study._tasks import Mitigation, Unit
 
 
-class Planned(NamedTuple):
-    """A plan and everything needed to carry it out."""
-
-    plan: Plan
-    units: Sequence[Unit]
-
-    @property
-    def model_keys(self) -> dict[str, str]:
-        return {unit.entry.label: unit.key for unit in self.units}
-
-
-class Planner:
-    """Makes the plan of a declaration."""
+class Planned:
+    """The plan of a declaration, and everything needed to carry it out."""
 
     def __init__(self, declaration: Declaration, base: Path) -> None:
         self._declaration, self._base = declaration, base
@@ -51,12 +40,32 @@ class Planner:
         self._paired = {part.label: published.get(part.set) for part in declaration.queries}
         quality = declaration.quality
         self._benchmarks = {} if quality is None else quality.load(base)
+        self.units = {model.label: self._unit(model) for model in declaration.models}
+        self.model_keys = {label: unit.key for label, unit in self.units.items()}
+        self.plan = self._plan()
+        for at, task in enumerate(self.plan.tasks):
+            self.units[self.plan._models[task.model].base].tasks[at] = task
 
-    def plan(self) -> Planned:
-        declared, units = self._declaration, self._open_units()
+    def _unit(self, declared: ModelEntry) -> Unit:
+        """Return a model of the study, with its mitigations and without tasks."""
+        study, entry = self._declaration, declared.resolved(self._base)
+        identity = entry.identity()
+        made = {
+            how.label_of(model.label): Mitigation.open(how, self._base, study.offline)
+            for model, how in study.mitigated()
+            if model is declared
+        }
+        source = identity, entry.is_encoder, entry.place, entry.load_options()
+        hows = [how.digest for how in made.values()]
+        key = digest("model", study.name, entry.label, source, hows)
+        shared = self._queries, self._benchmarks, self._texts, study.lookup.preprocessors
+        return Unit(entry, identity, key, {}, made, *shared)
+
+    def _plan(self) -> Plan:
+        declared = self._declaration
         models: list[PlannedModel] = []
         jobs: list[Job] = []
-        for base, unit in units.items():
+        for base, unit in self.units.items():
             about = unit.entry.place, unit.entry.is_encoder, base
             models.append(PlannedModel(base, *about))
             for label, made in unit.mitigations.items():
@@ -65,7 +74,7 @@ class Planner:
                 jobs.append(Job("mitigation", (label,), place, made.identity))
         jobs += self._jobs()
         _check_places(jobs)
-        plan = Plan(
+        return Plan(
             declared.name,
             declared.description,
             tuple(models),
@@ -75,28 +84,6 @@ class Planner:
             self._queries,
             declared.canonical(),
         )
-        for at, task in enumerate(plan.tasks):
-            units[plan._models[task.model].base].tasks[at] = task
-        return Planned(plan, [*units.values()])
-
-    def _open_units(self) -> dict[str, Unit]:
-        """Return the models of the study, with their mitigations and without tasks."""
-        declared = self._declaration
-        shared = self._queries, self._benchmarks, self._texts, declared.lookup.preprocessors
-        units = {}
-        for each in declared.models:
-            entry = each.resolved(self._base)
-            identity = entry.identity()
-            made = {
-                how.label_of(model.label): Mitigation.open(how, self._base, declared.offline)
-                for model, how in declared.mitigated()
-                if model is each
-            }
-            source = identity, entry.is_encoder, entry.place, entry.load_options()
-            hows = [how.digest for how in made.values()]
-            key = digest("model", declared.name, entry.label, source, hows)
-            units[entry.label] = Unit(entry, identity, key, {}, made, *shared)
-        return units
 
     def _planned_metric(self, entry: MetricEntry) -> PlannedMetric:
         instance = as_metric(entry.metric)

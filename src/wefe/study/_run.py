@@ -134,7 +134,7 @@ def compute(
     """Open the models and compute missing results, each stored immediately; return how many."""
     plan = planned.plan
     opened = _open_models(planned, store, executors, progress=progress)
-    units = [(unit, opened[unit.entry.label]) for unit in planned.units]
+    units = [(unit, opened[label]) for label, unit in planned.units.items()]
     without = {} if plan.settings["lookup"]["own_words"] else _words_left_out(plan, units)
     # Position of a task -> key of its result.
     keys = {at: key for each in units for at, key in _keys_of(*each, without)}
@@ -162,7 +162,7 @@ def _open_models(
 ) -> dict[str, Opened]:
     """Open the models that are new or may have changed since the last run."""
     opened = dict(_known(planned, store))
-    calls = deque((unit,) for unit in planned.units if unit.entry.label not in opened)
+    calls = deque((unit,) for label, unit in planned.units.items() if label not in opened)
     with progress_bar(len(calls), f"{planned.plan.name}: opening", "model", progress) as bar:
         for (unit,), about in completed(open_unit, calls, executors):
             bar.update(1)
@@ -175,12 +175,12 @@ def _open_models(
 
 def _known(planned: Planned, store: Store) -> Iterator[tuple[str, Opened]]:
     """Yield what the file says of models that have not changed since."""
-    rows = store.get(unit.key for unit in planned.units)
-    for unit in planned.units:
+    rows = store.get(planned.model_keys.values())
+    for label, unit in planned.units.items():
         about = rows.get(unit.key, Outcome()).value
         asked = {task.id for task in unit.tasks.values()}
         if about and unit.identity is not None and asked <= about["prints"].keys():
-            yield unit.entry.label, Opened(**{name: about[name] for name in Opened._fields})
+            yield label, Opened(**{name: about[name] for name in Opened._fields})
 
 
 def _words_left_out(plan: Plan, units: Sequence[tuple[Unit, Opened]]) -> dict[str, list[str]]:

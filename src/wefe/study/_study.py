@@ -122,9 +122,9 @@ class Study:
         return cls(_EXAMPLE)
 
     def _make_plan(self) -> Planned:
-        from wefe.study._planning import Planner
+        from wefe.study._planning import Planned
 
-        return Planner(self.declaration, self._base).plan()
+        return Planned(self.declaration, self._base)
 
     @cached_property
     def plan(self) -> Plan:
