@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from wefe._checks import check_n_jobs
 from wefe._files import write_text
 from wefe._output import Format, tell, write
 from wefe._visible import as_csv, plain, visible
@@ -22,7 +21,6 @@ from wefe.cli import _options as opt
 from wefe.datasets import load_criterion
 from wefe.datasets._queries import open_query_set
 from wefe.query import Query
-from wefe.study import Study
 
 _ABOUT_BIASES = (
     "attainable: mean attribute difference d, the largest possible |s|. biased: words with |s| > "
@@ -215,32 +213,24 @@ def silhouette(
     in_full = partial(re.sub, r"(?i)^weat(?=\.|$)", "weat-es")
     metrics = opt.known_metrics([*map(in_full, metric)])
     given = opt.parse_params([*map(in_full, param)], metrics)
-    asked = list(dict.fromkeys(queries))
+    asked = dict.fromkeys(queries)
     shared = {"vary": vary, "n_runs": runs, "step": step, "join": True}
-    study = Study(
-        {
-            "name": "Silhouettes",
-            "random_state": seed,
-            "offline": offline,
-            "models": models.declared(),
-            "queries": [{"name": name, **opt.declared_queries(name)} for name in asked],
-            "silhouettes": [
-                {"metric": name, "params": given.get(name, {}), "query_set": query_set, **shared}
-                for query_set, name in itertools.product(asked, metrics)
-            ],
-            "lookup": {
-                "preprocessors": opt.preprocessors(lowercase),
-                "lost_vocabulary_threshold": 1.0,
-            },
-        }
-    )
-    study.plan  # noqa: B018 - checks all input before the folder is made
-    check_n_jobs(n_jobs)
-    out.mkdir(parents=True, exist_ok=True)
-    results = study.run(out / "results.db", n_jobs=None if n_jobs == 1 else n_jobs)
+    declared = {
+        "name": "Silhouettes",
+        "random_state": seed,
+        "offline": offline,
+        "models": models.declared(),
+        "queries": [{"name": name, **opt.declared_queries(name)} for name in asked],
+        "silhouettes": [
+            {"metric": name, "params": given.get(name, {}), "query_set": query_set, **shared}
+            for query_set, name in itertools.product(asked, metrics)
+        ],
+        "lookup": {"preprocessors": opt.preprocessors(lowercase), "lost_vocabulary_threshold": 1.0},
+    }
+    results = opt.run_in(out, declared, n_jobs)
     failures = opt.failures_of(results)
     found = results.silhouette_study()
-    lost = pd.DataFrame({"model": list(failures), "nan_reason": list(failures.values())})
+    lost = pd.DataFrame([*failures.items()], columns=["model", "nan_reason"])
     table = pd.concat([found.to_frame(), lost], ignore_index=True) if failures else found.to_frame()
     page = plot_silhouettes(found).to_html(include_plotlyjs=True)
     write_text(out / "robustness.csv", as_csv(table))

@@ -151,37 +151,35 @@ def measure(
     params = opt.parse_params(param, names)
     opt.check_outputs(figures, bibtex)
     # CSV has no p-values of single words.
-    defaults = {"sc-weat": {"calculate_p_value": format != "csv"}}
-    study = Study(
-        {
-            "name": "measure",
-            "offline": offline,
-            "models": models.declared(subwords=subwords),
-            "queries": [opt.declared_queries(name) for name in dict.fromkeys(queries)],
-            "metrics": [
-                {
-                    "metric": name,
-                    "params": defaults.get(name, {}) | params.get(name, {}),
-                    "contexts": contexts if name == "ceat" else None,
-                }
-                for name in names
-            ],
-            "lookup": {
-                "preprocessors": opt.preprocessors(lowercase),
-                "normalize": normalize,
-                "lost_vocabulary_threshold": lost_vocabulary_threshold,
-                "own_words": own_words,
-            },
-            "aggregation": {"missing": missing},
-            "intervals": {
-                "n_bootstrap": bootstrap or (_RESAMPLES if compare else 0),
-                "confidence": confidence,
-            },
-            "audit": {"scores": audit},
-        }
-    )
+    params.setdefault("sc-weat", {}).setdefault("calculate_p_value", format != "csv")
+    declared = {
+        "name": "measure",
+        "offline": offline,
+        "models": models.declared(subwords=subwords),
+        "queries": [opt.declared_queries(name) for name in dict.fromkeys(queries)],
+        "metrics": [
+            {
+                "metric": name,
+                "params": params.get(name, {}),
+                "contexts": contexts if name == "ceat" else None,
+            }
+            for name in names
+        ],
+        "lookup": {
+            "preprocessors": opt.preprocessors(lowercase),
+            "normalize": normalize,
+            "lost_vocabulary_threshold": lost_vocabulary_threshold,
+            "own_words": own_words,
+        },
+        "aggregation": {"missing": missing},
+        "intervals": {
+            "n_bootstrap": bootstrap or (_RESAMPLES if compare else 0),
+            "confidence": confidence,
+        },
+        "audit": {"scores": audit},
+    }
     # Words appear only in figures.
-    results = study._again(
+    results = Study(declared)._again(
         lambda _, task: task.kind != "words" or figures is not None, None if n_jobs == 1 else n_jobs
     )
     failures = opt.failures_of(results)

@@ -73,14 +73,14 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import typer
 from typer.core import TyperCommand
 
-from wefe._checks import logger
+from wefe._checks import check_n_jobs, logger
 from wefe._files import check_writable
 from wefe._visible import one_line
 from wefe.datasets._queries import QUERY_SETS
 from wefe.metrics._registry import metric_name, metric_names
 from wefe.models import WordEmbeddingModel
 from wefe.query import Query
-from wefe.study import StudyResults
+from wefe.study import Study, StudyResults
 from wefe.study._entries import ModelEntry
 from wefe.study._schema import blaming, name_or_file
 
@@ -370,6 +370,15 @@ def tried(
     for problem in problems:
         logger.warning("%s", problem)
     return found, [*problems]
+
+
+def run_in(folder: Path, declaration: Mapping[str, Any], n_jobs: int = 1) -> StudyResults:
+    """Run a study with its results in a folder, which is made once all input is checked."""
+    study = Study(declaration)
+    study.plan  # noqa: B018
+    check_n_jobs(n_jobs)
+    folder.mkdir(parents=True, exist_ok=True)
+    return study.run(folder / "results.db", n_jobs=None if n_jobs == 1 else n_jobs)
 
 
 def failures_of(results: StudyResults) -> dict[str, str]:

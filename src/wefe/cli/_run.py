@@ -315,11 +315,8 @@ def retrieval(
         "neutral": neutral,
         "n_bootstrap": bootstrap,
     }
-    declared = {"models": options.of(encoder), "retrieval": [audit]}
-    study = Study({"name": "Retrieval audit", **declared})
-    study.plan  # noqa: B018 - checks all input before the folder is made
-    out.mkdir(parents=True, exist_ok=True)
-    results = study.run(out / "results.db")
+    declared = {"name": "Retrieval audit", "models": options.of(encoder), "retrieval": [audit]}
+    results = opt.run_in(out, declared)
     failures = opt.failures_of(results)
     written = results.export(out)
     write_report(results, out / "report.html")
