@@ -11,13 +11,13 @@ import plotly.graph_objects as go
 from wefe._visible import count
 from wefe.plotting._reading import check_table
 from wefe.plotting._style import (
+    LINE_PX,
     apply_layout,
     height_px,
     name_rows,
     shorten,
     shortened,
     stacked,
-    width_px,
     wrap,
     write,
 )
@@ -99,12 +99,13 @@ def _heat_map(
     cell_px = min(60, max(16, 600 // max(table.shape)))
     down = list(map(wrap, shorten(list(table.index))[0]))
     table = table.set_axis(short, axis=1).set_axis(down)
-    figure, below_px = draw_cells(table, what, (cell_px, cell_px), *look)
+    figure = draw_cells(table, what, (cell_px, cell_px), *look)
     missing = [{"x": j, "y": i, "text": "n/a"} for i, j in np.argwhere(table.isna())]
     write(figure, missing, xanchor="center")
-    width = max(480, width_px(down) + cell_px * len(short) + 170)
     notes |= {"n/a: no value (NaN).": bool(missing), aggregation: aggregation}
-    return apply_layout(figure, title, notes, below_px).update_layout(width=width)
+    # Short names of rows leave more room to the cells.
+    width = max(480, cell_px * len(short) + 300)
+    return apply_layout(figure, title, notes, 30).update_layout(width=width)
 
 
 def draw_cells(
@@ -113,18 +114,15 @@ def draw_cells(
     cell_px: tuple[float, int],
     limits: tuple[float, float] = (-1, 1),
     number_format: str = ".2f",
-) -> tuple[go.Figure, int]:
-    """Draw cells of this width and height; return the figure, and the pixels of names below.
+) -> go.Figure:
+    """Draw cells of at least about this width and height.
 
-    Names of columns that are wider than a column are turned.
+    Names of columns take what they need of the room below; plotly turns those that would overlap.
     """
-    narrow, wide = ([wrap(name, most) for name in table.columns] for most in (24, 60))
-    across = narrow if height_px(narrow) < cell_px[0] else wide
-    angle, below_px = None, height_px(across)
-    # On a narrow screen, plotly turns what would overlap.
-    if width_px(across) > cell_px[0]:
-        angle, below_px = -90, width_px(across)
-    figure = stacked([cell_px[1] * len(table)], 0)
+    across, room_px = [wrap(name, 24) for name in table.columns], 130
+    if height_px(across) > max(LINE_PX, cell_px[0]):
+        across, room_px = [wrap(name, 60) for name in table.columns], 350
+    figure = stacked([cell_px[1] * len(table) + room_px], 0)
     has_numbers = number_format and max(table.shape) <= _MOST_NUMBERS
     colorbar = {"title": {"text": what, "side": "right"}, "thickness": 14}
     figure.add_heatmap(
@@ -140,9 +138,9 @@ def draw_cells(
         hovertemplate=f"%{{y}}<br>%{{x}}<br>{what}: %{{z:.4g}}<extra></extra>",
     )
     name_rows(figure, list(table.index))
-    axis = {"tickvals": [*range(len(across))], "ticktext": across, "tickangle": angle}
+    axis = {"tickvals": [*range(len(across))], "ticktext": across, "autotickangles": [0, -90]}
     figure.update_xaxes(**axis, showgrid=False)
-    return figure, 30 + below_px
+    return figure
 
 
 def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:

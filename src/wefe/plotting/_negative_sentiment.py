@@ -11,16 +11,7 @@ import plotly.graph_objects as go
 
 from wefe._checks import found
 from wefe._visible import count
-from wefe.plotting._style import (
-    PALETTE,
-    add_marks,
-    apply_layout,
-    escape,
-    grid,
-    width_px,
-    wrap,
-    write,
-)
+from wefe.plotting._style import PALETTE, add_marks, apply_layout, escape, grid, wrap, write
 
 _SPREAD = "negative_sentiment_distribution"
 _HOVER = (
@@ -54,9 +45,9 @@ def plot_negative_sentiment(results: Mapping[str, Any]) -> go.Figure:
         f"{name}\nRNSB = {each.score:.3g}" if len(each.words) else name
         for name, each in spreads.items()
     ]
-    label_px = min(150, width_px(["", *words]))
+    # Between rows of panels is room for turned words.
     abreast = 2 if len(words) <= 24 else 1
-    figure, places = grid(titles, 240, label_px + 24, abreast, shared_yaxes="all")
+    figure, places = grid(titles, 240, 130, abreast, shared_yaxes="all")
     for place, spread in zip(places, spreads.values(), strict=True):
         own = spread.words.reindex(words).rename_axis("word").reset_index()
         own = own.assign(x=list(map(escape, words)), y=own["share"])
@@ -78,7 +69,7 @@ def plot_negative_sentiment(results: Mapping[str, Any]) -> go.Figure:
         ),
     }
     title = f"Negative sentiment of {count(len(words), 'target word')}"
-    return apply_layout(figure, title, shown, label_px + 24)
+    return apply_layout(figure, title, shown, 90)
 
 
 class Spread(NamedTuple):

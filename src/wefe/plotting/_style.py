@@ -58,10 +58,6 @@ def height_px(labels: Iterable[str]) -> int:
     return LINE_PX * max(map(n_lines, labels))
 
 
-def width_px(labels: Iterable[str]) -> int:
-    return 7 * max(len(line) for label in labels for line in label.split("<br>"))
-
-
 def shortened(word: str, most: int = 24) -> str:
     """Shorten a word, which may be a whole URL."""
     return word if len(word) <= most else word[: most - 1] + "…"

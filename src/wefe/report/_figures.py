@@ -210,21 +210,20 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     largest = metric["farthest"][0]["distance"] or 1
     table = pd.DataFrame(cells_of(far), names, models)
     # The heading above the figure names the metric.
-    figure, below_px = draw_cells(table, "from no bias", cell_px, (-largest, largest), "")
+    figure = draw_cells(table, "from no bias", cell_px, (-largest, largest), "")
     if len(models) <= _MOST_WITH_NUMBERS:
         is_small = (cells["p_value"] < SIGNIFICANT) | cells["opposite"]
         texts = cells["score"].map(number).where(cells["score"].notna(), "")
         in_cells = cells_of(texts + np.where(is_small, "*", ""))
         figure.update_traces(text=in_cells, texttemplate="%{text}")
     if len(models) > MOST_MODELS:
-        below_px = 30
         figure.update_xaxes(title_text="Models", showticklabels=False)
         figure.update_traces(xgap=0)
     else:
         template = "<b>%{x}</b><br>%{y}<br>%{hovertext}<extra></extra>"
         on_hover = cells_of(score_hovers(cells, metric["label"]))
         figure.update_traces(hovertext=on_hover, hovertemplate=template)
-    return apply_layout(figure, "", {}, below_px)
+    return apply_layout(figure, "", {}, 30)
 
 
 # Correlations
