@@ -223,18 +223,14 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     """
     given: list[WordPage] = as_list(pages)
     groups = list(given[0].directions.groups)
-    shares = {(page.model_name, page.word): page.shares.loc[groups] for page in given}
+    shares = {}
+    for page in given:
+        side = "leans to " * (page.leans_to in groups) + page.leans_to
+        shares[page.model_name, page.word] = page.shares.loc[groups].assign(side=side)
     table = pd.concat(shares, names=["model", "word", "group"])
     models, words = (list(table.index.unique(level)) for level in ("model", "word"))
     cells = pd.MultiIndex.from_product([models, words, groups], names=table.index.names)
     table = table.reindex(cells).reset_index()
-    sides = {
-        (page.model_name, page.word): "leans to " * (page.leans_to in groups) + page.leans_to
-        for page in given
-    }
-    table["side"] = [
-        sides.get(each, "") for each in zip(table["model"], table["word"], strict=True)
-    ]
     template = (
         "<b>{word}</b>: {side}<br>{group}: {neighbors:.1%} of the neighbours<br>"
         "random words: {low:.1%} to {high:.1%}"
@@ -247,7 +243,7 @@ def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     ).rename(columns={"neighbors": "score", "low": "null_lower", "high": "null_upper"})
     labels = [wrap(shortened(word)) for word in words]
     if len(models) == 1:
-        for row, side in enumerate(sides.values()):
+        for row, side in enumerate(table["side"][:: len(groups)]):
             labels[row] += f'<br><span style="font-size:10px">{wrap("word: " + side, 24)}</span>'
     panel_px = rows_px(labels, len(groups))
     figure, places = grid(models if len(models) > 1 else [""], panel_px, 54, abreast=2)
