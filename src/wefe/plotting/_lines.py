@@ -190,16 +190,9 @@ def _draw(figure: go.Figure, silhouette: Silhouette, colour: str, cell: dict[str
     )
     low, high, line = silhouette.lower, silhouette.upper, {"color": colour, "width": 1}
     add_band(figure, k, low, high, colour, name="bounds", line=line, **cell)
-    figure.add_scatter(
-        x=k.astype(np.float32),
-        y=silhouette.mean.astype(np.float32),
-        # A single size is a point.
-        mode="lines" if len(k) > 1 else "markers",
-        name="mean",
-        line={"width": 2},
-        customdata=np.stack([low, high], axis=1).astype(np.float32),
-        hovertemplate="k = %{x}<br>mean %{y:.3f}<br>from %{customdata[0]:.3f} to "
-        "%{customdata[1]:.3f}<extra></extra>",
-        **cell,
-    )
+    means = pd.DataFrame({"x": k, "y": silhouette.mean, "low": low, "high": high})
+    # A single size is a point.
+    look = {"mode": "lines" if len(k) > 1 else "markers", "line": {"width": 2}}
+    template = "k = {x}<br>mean {y:.3f}<br>from {low:.3f} to {high:.3f}"
+    add_marks(figure, "scatter", means, "mean", template, **look, **cell)
     figure.add_hline(silhouette.no_bias_value, line_dash="dash", **cell)
