@@ -8,11 +8,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from wefe._visible import plain
 from wefe.report._scores import LEAST_CLUSTERS, SIGNIFICANT
 from wefe.report._text import in_parts, macros
 from wefe.study._plan import OVERALL
@@ -27,27 +26,24 @@ _ALIKE = 0.5
 _MOST = 8
 
 
-class Evidence(NamedTuple):
-    """The basis of a claim: models, and `n` queries, scores or other units.
+def _evidence(
+    models: Iterable[str], n: int, unit: str = "query", p_value: float | None = None
+) -> dict[str, Any]:
+    """Return the basis of a claim: models, and `n` queries, scores or other units.
 
     `p_value` is the largest p-value that the claim calls significant.
     """
-
-    models: tuple[str, ...]
-    n: int
-    unit: str = "query"
-    p_value: float | None = None
+    return {"models": list(dict.fromkeys(models)), "n": n, "unit": unit, "p_value": p_value}
 
 
-def _claim(kind: str, place: Place, evidence: Evidence, facts: Mapping[str, Any]) -> Claim:
+def _claim(kind: str, place: Place, evidence: Any, facts: Mapping[str, Any]) -> Claim:
     """Return a claim as a sentence, its parts (names and words) and its evidence.
 
     `kind` is the name of its macro, and `facts` are the arguments.
     """
     parts = in_parts(getattr(macros("claims.jinja"), kind)({**facts, "evidence": evidence}))
     text = "".join(part["text"] for part in parts)
-    given = plain(evidence._asdict())
-    return {"kind": kind, "place": place, "text": text, "parts": parts, "evidence": given}
+    return {"kind": kind, "place": place, "text": text, "parts": parts, "evidence": evidence}
 
 
 def claims(summary: Summary, scores: pd.DataFrame) -> list[Claim]:
@@ -57,10 +53,6 @@ def claims(summary: Summary, scores: pd.DataFrame) -> list[Claim]:
         *(_rankings, _scores),
     )
     return [claim for part in parts for claim in part(summary, scores)]
-
-
-def _names(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
 
 
 def _n_queries(scores: pd.DataFrame, query_set: str = OVERALL) -> int:
@@ -96,9 +88,8 @@ def _first_on(ranks: pd.DataFrame) -> dict[tuple[str, ...], list[str]]:
 def _verdict(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     """Claim which model ranks first, and which has the lowest sum of ranks."""
     known = scores[scores["score"].notna()]
-    names = _names(known["model_name"])
-    if len(names) == 1:
-        yield _claim("one_model", "verdict", Evidence(names, _n_rows(known)), {})
+    if known["model_name"].nunique() == 1:
+        yield _claim("one_model", "verdict", _evidence(known["model_name"], _n_rows(known)), {})
     for ranking in summary["rankings"][:1]:
         ranks, n_queries = _ranks(ranking), _n_queries(scores, ranking["name"])
         yield from _leader(summary, ranks, n_queries)
@@ -114,7 +105,7 @@ def _lowest_sum(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
             "n_metrics": len(ranks.columns),
             "next": list(sums[sums > sums.iloc[0]][:1].items()),
         }
-        yield _claim("lowest_sum", "verdict", Evidence(tuple(sums.index), n_queries), facts)
+        yield _claim("lowest_sum", "verdict", _evidence(sums.index, n_queries), facts)
 
 
 def _leader(summary: Summary, ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
@@ -131,7 +122,7 @@ def _leader(summary: Summary, ranks: pd.DataFrame, n_queries: int) -> Iterator[C
         "n_tied": n_metrics - sum(len(each["metrics"]) for each in standings),
     }
     p_value = max(itertools.chain(*(each["significant"] for each in clear)), default=None)
-    evidence = Evidence(tuple(ranks.index), n_queries, p_value=p_value)
+    evidence = _evidence(ranks.index, n_queries, p_value=p_value)
     if best:
         yield _claim("leader" if clear else "no_leader", "verdict", evidence, facts)
 
@@ -154,7 +145,7 @@ def _rankings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         ranks = _ranks(ranking)
         groups = sorted(_first_on(ranks).items(), key=lambda pair: -len(pair[1]))
         if groups:
-            evidence = Evidence(tuple(ranks.index), _n_queries(scores, ranking["name"]))
+            evidence = _evidence(ranks.index, _n_queries(scores, ranking["name"]))
             facts = {"where": ranking["name"], "groups": groups[:_MOST]}
             yield _claim("first_on", "rankings", evidence, facts)
 
@@ -172,7 +163,7 @@ def _tests(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     facts = {"n_clear": len(clear), "n_tested": len(tested), "n": len(pairs)}
     if len(pairs):
         models = (tested if len(tested) else pairs)[["first", "second"]].to_numpy().ravel()
-        evidence = Evidence(_names(models), _n_queries(scores), p_value=max(clear, default=None))
+        evidence = _evidence(models, _n_queries(scores), p_value=max(clear, default=None))
         yield _claim("tested", "summary", evidence, facts | {"least": LEAST_CLUSTERS})
 
 
@@ -188,8 +179,8 @@ def _scores(_summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         yield _claim("p_values", place, _of_scores(with_p), facts)
 
 
-def _of_scores(scores: pd.DataFrame) -> Evidence:
-    return Evidence(_names(scores["model_name"]), len(scores), "score")
+def _of_scores(scores: pd.DataFrame) -> dict[str, Any]:
+    return _evidence(scores["model_name"], len(scores), "score")
 
 
 # Disagreement
@@ -201,8 +192,8 @@ def _agreement(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         n_low = sum(value < _ALIKE for value, *_ in pairs)
         facts = {"method": part["method"], "pairs": pairs[: min(3, n_low or 3)], "n_low": n_low}
         if pairs:
-            models = tuple(_ranks(ranking).index)
-            evidence = Evidence(models, _n_queries(scores, ranking["name"]))
+            models = _ranks(ranking).index
+            evidence = _evidence(models, _n_queries(scores, ranking["name"]))
             kind = "differ" if n_low else "alike"
             yield _claim(kind, "summary", evidence, facts | {"below": _ALIKE})
 
@@ -215,14 +206,14 @@ def _mitigation(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     bias = bias.dropna(subset="bias")
     if len(bias):
         ways = Counter(bias["bias"].str.get("way"))
-        evidence = Evidence(_names(bias[["model", "base"]].to_numpy().ravel()), _n_queries(scores))
+        evidence = _evidence(bias[["model", "base"]].to_numpy().ravel(), _n_queries(scores))
         facts = {"n": len(bias), "n_less": ways["lower"], "n_more": ways["higher"]}
         yield _claim("mitigated", "summary", evidence, facts)
     for change in summary["changes"]:
         n_queries = _n_queries(scores, change["query_set"] or OVERALL)
         basis = {"bias": (n_queries, "query"), "quality": (len(change["quality"]), "benchmark")}
         for what in filter(change.get, basis):
-            evidence = Evidence((change["model"], change["base"]), *basis[what])
+            evidence = _evidence((change["model"], change["base"]), *basis[what])
             yield _claim("changed", "mitigation", evidence, {**change, "what": what})
 
 
@@ -234,7 +225,7 @@ def _retrieval(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     for audit in summary["retrieval"][:_MOST]:
         p_value = audit["largest"]["p_value_holm"]
         significant = p_value if p_value < SIGNIFICANT else None
-        evidence = Evidence((audit["model"],), audit["n_names"], "name", significant)
+        evidence = _evidence((audit["model"],), audit["n_names"], "name", significant)
         yield _claim("selected", place, evidence, audit)
 
 
@@ -244,7 +235,7 @@ def _retrieval(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
 def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     gaps, without = summary["gaps"], scores[scores["score"].isna()]
     if len(without):
-        evidence = Evidence(_names(without["model_name"]), len(scores), "score")
+        evidence = _evidence(without["model_name"], len(scores), "score")
         counts = Counter(without["status"])
         facts = {"n": len(without), "n_scores": len(scores), "n_nan": len(gaps["nan"])}
         facts |= {"n_failed": counts["failed"], "n_missing": counts["missing"]}
@@ -252,7 +243,7 @@ def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     if gaps["n_missing"] or gaps["n_failed"]:
         models = tuple(model["label"] for model in summary["models"])
         place: Place = "gaps" if len(without) else "summary"
-        yield _claim("unfinished", place, Evidence(models, gaps["n_tasks"], "task"), gaps)
+        yield _claim("unfinished", place, _evidence(models, gaps["n_tasks"], "task"), gaps)
 
 
 def _left_out(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
@@ -264,8 +255,8 @@ def _left_out(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
                 parts[part["query_set"]].append(counted)
     without = scores[scores["score"].isna()]
     for name, own in parts.items():
-        lacking = _names(without["model_name"][without["query_set"] == name])
-        evidence = Evidence(lacking, max(part["n"] for part in own))
+        lacking = without["model_name"][without["query_set"] == name]
+        evidence = _evidence(lacking, max(part["n"] for part in own))
         yield _claim("left_out", "gaps", evidence, {"where": name, "parts": own})
 
 
@@ -277,7 +268,7 @@ def _warnings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     if len(kinds):
         n = int(kinds["n"].sum())
         facts = {"n": n, "n_kinds": len(kinds), "first": kinds["meaning"].iloc[0]}
-        evidence = Evidence(_names(kinds["models"].explode()), n, "warning")
+        evidence = _evidence(kinds["models"].explode(), n, "warning")
         yield _claim("warned", "summary", evidence, facts)
     elif len(known) and not summary["audited"]:
         yield _claim("not_audited", "summary", _of_scores(known), {})
