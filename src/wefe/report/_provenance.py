@@ -6,7 +6,6 @@ import json
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -22,7 +21,6 @@ METHODS: dict[str, dict[str, Any]] = tomllib.loads(
     (TEMPLATES / "methods.toml").read_text(encoding="utf-8")
 )
 _STATUSES = ["done", "failed", "missing"]
-_OUTCOME = ("status", "key", "finished", "wefe_version")
 # Facts about a run, None if there was none.
 _RUN = ("started", "finished", "wefe", "python", "platform", "engine", "packages")
 
@@ -60,8 +58,9 @@ def _metric(metric: PlannedMetric, lookup: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def provenance(results: StudyResults) -> dict[str, Any]:
-    rows = [(task.kind, *attrgetter(*_OUTCOME)(each)) for task, each in results._pairs]
-    table = pd.DataFrame(rows, columns=["kind", *_OUTCOME])
+    columns = ["kind", "status", "key", "finished", "wefe_version"]
+    rows = [{"kind": task.kind, **vars(each)} for task, each in results._pairs]
+    table = pd.DataFrame(rows, columns=columns)
     tasks = pd.crosstab(table["kind"], table["status"]).rename_axis(columns=None)
     tasks = tasks.reindex(table["kind"].unique(), columns=_STATUSES, fill_value=0).reset_index()
     keys, finished = sorted(table["key"].dropna()), table["finished"].dropna()
