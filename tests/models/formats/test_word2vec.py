@@ -8,7 +8,7 @@ from wefe import load
 from wefe.models._types import Reading
 from wefe.models.formats import _word2vec
 from wefe.models.formats._source import PackedFile
-from wefe.models.formats._word2vec import Word2VecBinarySource
+from wefe.models.formats._word2vec import BinarySource
 
 NAN = np.nan
 
@@ -22,7 +22,7 @@ def binary(words, vectors, newline=b"", promised=None):
 
 
 def source(path, lenient=False):
-    return Word2VecBinarySource(
+    return BinarySource(
         PackedFile(path), Reading(on_error="skip" if lenient else "raise", progress=False)
     )
 

@@ -1,7 +1,6 @@
 """Models are written as other libraries read them, to the last bit, and whole or not at all."""
 
 import gzip
-import itertools
 import lzma
 import os
 
@@ -12,8 +11,7 @@ from model_files import at_most
 from wefe import load
 from wefe.models import WordEmbeddingModel
 from wefe.models._tables import unchecked_table
-from wefe.models.formats._registry import BY_NAME, function
-from wefe.models.formats._write import WRITTEN, Writing
+from wefe.models.formats._write import WRITTEN
 
 WORDS = ["she", "he", "naïve", ".", "語"]
 TEXT = """\
@@ -173,8 +171,10 @@ def test_an_interrupted_writer_and_an_empty_model_leave_the_old_file(old, kind):
         yield WORDS[:3], VECTORS[:3]
         raise KeyboardInterrupt
 
+    model = model_of()
+    model.wv.blocks = blocks
     with pytest.raises(KeyboardInterrupt):
-        function(BY_NAME[kind].writer)(old, Writing(blocks(), 5, 3, kind))
+        model.save(old, kind)
     with pytest.raises(ValueError, match="no words to write"):
         model_of([], np.empty((0, 3))).save(old, kind)
 
@@ -182,11 +182,11 @@ def test_an_interrupted_writer_and_an_empty_model_leave_the_old_file(old, kind):
 @pytest.mark.parametrize("kind", ["glove", "word2vec-binary", "native"])
 def test_memory_does_not_grow_with_the_model(tmp_path, kind):
     numbers = np.full((1000, 256), 0.1, np.float32)
-    blocks = (([f"w{n}-{row}" for row in range(1000)], numbers) for n in itertools.count())
+    model = model_of(["w"], numbers[:1])
+    model.wv.blocks = lambda: (([f"w{n}-{r}" for r in range(1000)], numbers) for n in range(20))
     # All vectors take 20 MB; the native format keeps its vocabulary until the end.
     with at_most(10e6):
-        task = Writing(itertools.islice(blocks, 20), 20_000, 256, kind)
-        function(BY_NAME[kind].writer)(tmp_path / "file", task)
+        model.save(tmp_path / "file", kind)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows replaces no mapped file")

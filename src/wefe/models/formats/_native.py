@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import os
 from array import array
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -150,7 +151,7 @@ def _encoded(word: str) -> bytes:
         raise ValueError(f"the word {word!r} cannot be written in UTF-8.") from None
 
 
-def write_native(path: str | Path, task: Writing) -> None:
+def write_native(path: str | os.PathLike[str], task: Writing) -> None:
     """Write blocks of words and vectors to a native file, in bounded memory.
 
     A repeated word keeps its first vector. Dtypes other than float16 and int8 become float32. int8

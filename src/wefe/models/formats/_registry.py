@@ -111,22 +111,16 @@ PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 class Format:
     """A file format; its `name` is the one that `save` takes.
 
-    `save` uses the first format of a suffix with a writer. `matches` takes the first bytes of a
-    file, decompressed. A `reader` ('module:function' of this package, or a function) takes a
-    `PackedFile` (if the file may be `packed`) or a path, and a `Reading`, and returns a
-    `VectorSource`. For writers see `_write`.
+    `matches` takes the first bytes of a file, decompressed. A `reader` ('module:function' of this
+    package, or a function) takes a `PackedFile` (if the file may be `packed`) or a path, and a
+    `Reading`, and returns a `VectorSource`. For writers see `_write`.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    matches: Callable[[bytes], bool]
+    matches: Callable[[bytes], object]
     reader: str | Callable[..., Any]
-    writer: str | None = None
     packed: bool = False
-
-
-def _starts_with(magic: bytes) -> Callable[[bytes], bool]:
-    return lambda head: head.startswith(magic)
 
 
 def _is_safetensors(head: bytes) -> bool:
@@ -146,31 +140,16 @@ def _is_csv(head: bytes) -> bool:
 
 
 FORMATS = (
-    Format(
-        "gensim", (".kv", ".model", ".wv"), _is_gensim, "_arrays:open_gensim", "_write:write_gensim"
-    ),
-    Format("fasttext", (".bin",), _starts_with(b"\xba\x16O/"), "_word2vec:open_fasttext_bin"),
-    Format("npy", (".npy",), _starts_with(b"\x93NUMPY"), "_arrays:open_npy"),
-    Format("parquet", (".parquet",), _starts_with(b"PAR1"), "_frames:ParquetSource"),
-    Format(
-        "native",
-        (".safetensors",),
-        _is_safetensors,
-        "_native:open_safetensors",
-        "_native:write_native",
-    ),
-    Format(
-        "word2vec-binary",
-        (".bin",),
-        is_word2vec_binary,
-        "_word2vec:Word2VecBinarySource",
-        "_write:write_plain",
-        packed=True,
-    ),
+    Format("gensim", (".kv", ".model", ".wv"), _is_gensim, "_arrays:open_gensim"),
+    Format("fasttext", (".bin",), re.compile(rb"\xba\x16O/").match, "_word2vec:open_fasttext_bin"),
+    Format("npy", (".npy",), re.compile(rb"\x93NUMPY").match, "_arrays:open_npy"),
+    Format("parquet", (".parquet",), re.compile(rb"PAR1").match, "_frames:ParquetSource"),
+    Format("native", (".safetensors",), _is_safetensors, "_native:open_safetensors"),
+    Format("word2vec-binary", (".bin",), is_word2vec_binary, "_word2vec:BinarySource", packed=True),
     Format("csv", (".csv", ".tsv"), _is_csv, "_frames:CsvSource", packed=True),
-    Format("glove", (".txt",), is_text, "_text:TextSource", "_write:write_plain", packed=True),
+    Format("glove", (".txt",), is_text, "_text:TextSource", packed=True),
     # Read as 'glove' is: a first line 'n_words dim' is all that differs.
-    Format("word2vec", (".vec",), is_text, "_text:TextSource", "_write:write_plain", packed=True),
+    Format("word2vec", (".vec",), is_text, "_text:TextSource", packed=True),
     # An archive of .npy files, told by its members.
     Format("npz", (".npz",), lambda _: False, "_arrays:open_npz"),
 )

@@ -30,7 +30,7 @@ from wefe.models.formats._source import (
 _SPACE = ord(" ")
 
 
-class Word2VecBinarySource(VectorSource):
+class BinarySource(VectorSource):
     """A word2vec binary file; its header must not promise more than the file can hold."""
 
     def __init__(self, file: PackedFile, reading: Reading) -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,10 @@ from wefe.models._types import Block, FloatArray
 from wefe.models.formats._numbers import text_lines
 from wefe.models.formats._registry import BY_NAME, FORMATS, SAMPLE_LINES, function, numbers_at_end
 
-SavedFormat: TypeAlias = Literal["glove", "word2vec", "word2vec-binary", "gensim", "native"]
-WRITTEN = tuple(row.name for row in FORMATS if row.writer is not None)
-_BY_SUFFIX = {s: row.name for row in reversed(FORMATS) if row.writer for s in row.suffixes}
+SavedFormat: TypeAlias = Literal["gensim", "native", "word2vec-binary", "glove", "word2vec"]
+WRITTEN = get_args(SavedFormat)
+# The first format of a suffix.
+_BY_SUFFIX = {s: row.name for row in reversed(FORMATS) if row.name in WRITTEN for s in row.suffixes}
 
 _PACKERS: dict[str, Callable[[Any], Any]] = {
     # No name and time, so that the same model gives the same bytes.
@@ -77,7 +78,8 @@ def save_table(
         )
     size = len(table), table.vector_size
     task = Writing(table.blocks(), *size, chosen, table.dtype, name, progress)
-    function(BY_NAME[chosen].writer or "")(path, task)
+    writers = {"gensim": write_gensim, "native": function("_native:write_native")}
+    writers.get(chosen, write_plain)(path, task)
 
 
 def _binary_records(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
