@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import functools
 import os
 import re
 from abc import abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -53,15 +51,13 @@ class LineSource(VectorSource):
         With `words`, parse their lines, lines too short for their numbers, and the last of a block,
         because the last line of the file tells whether it was cut short.
         """
-        parse, n_bytes, sep = self._parse_block, _PARSE_BYTES, self._separator
+        firsts, sep = None, self._separator
         if words is not None:
             # A word may contain spaces; the line tells where it ends only when it is parsed.
             firsts = {word.encode("utf-8", "surrogatepass").partition(sep)[0] for word in words}
-            # Large pieces: handing one over takes the threads some 50 microseconds.
-            parse, n_bytes = functools.partial(self._parse_some, firsts), 8 * _PARSE_BYTES
         keep_freed_memory()
         line, n_words = self._first_line, 0
-        for parsed in self._parse_in_threads(parse, n_bytes):
+        for parsed in self._parse_in_threads(firsts):
             for offset, message in parsed.problems:
                 self.skip_or_raise(f"line {line + offset}", message)
             line += parsed.n_lines
@@ -76,8 +72,10 @@ class LineSource(VectorSource):
                 max(0, self.n_words - n_words),
             )
 
-    def _parse_in_threads(self, parse: Callable[..., Parsed], n_bytes: int) -> Iterator[Parsed]:
+    def _parse_in_threads(self, firsts: Set[bytes] | None) -> Iterator[Parsed]:
         coming: deque[Future[Parsed]] = deque()
+        # Large pieces of a few words: handing one over takes the threads some 50 microseconds.
+        n_bytes = _PARSE_BYTES if firsts is None else 8 * _PARSE_BYTES
         n_threads = self.reading.n_jobs or _available_cores()
         with (
             self._file.open() as file,
@@ -87,21 +85,21 @@ class LineSource(VectorSource):
             file.read(self._start)
             for data in line_blocks(file, self.label, n_bytes):
                 bar.update(len(data))
-                coming.append(pool.submit(parse, data))
+                coming.append(pool.submit(self._parse, data, firsts))
                 if len(coming) > n_threads:
                     yield coming.popleft().result()
             for each in coming:
                 yield each.result()
 
-    def _parse_block(self, data: bytes) -> Parsed:
-        """Parse lines: all at once if they are regular, otherwise one by one."""
-        lines = data.removesuffix(b"\n").split(b"\n")
-        return self._parse_regular(lines) or self._parse_lines(enumerate(lines), len(lines))
+    def _parse(self, data: bytes, firsts: Set[bytes] | None) -> Parsed:
+        """Parse lines: all at once if they are regular, otherwise one by one.
 
-    def _parse_some(self, firsts: Set[bytes], data: bytes) -> Parsed:
-        """Parse lines that start with certain words, are blank or too short, and the last one."""
+        With `firsts`, parse lines that start with these, are blank or too short, and the last one.
+        """
         lines = data.removesuffix(b"\n").split(b"\n")
-        wanted: list[tuple[int, bytes]] = []
+        if firsts is None:
+            return self._parse_regular(lines) or self._parse_lines([*enumerate(lines)], len(lines))
+        wanted = []
         for number, line in enumerate(lines, 1):
             end = line.find(self._separator)
             # A line of 2 * dim bytes has no room for a word and its numbers. Of a word in quotes
@@ -109,9 +107,7 @@ class LineSource(VectorSource):
             is_odd = end <= 0 or len(line) <= 2 * self.dim or line[:1] == b'"'
             if is_odd or number == len(lines) or line[:end] in firsts:
                 wanted.append((number - 1, line))
-        parsed = self._parse_lines(wanted, len(lines))
-        parsed.n_unread = len(lines) - len(wanted)
-        return parsed
+        return self._parse_lines(wanted, len(lines))
 
     def _parse_regular(self, lines: list[bytes]) -> Parsed | None:
         """Parse lines of a word without spaces and numbers; None if a line is different."""
@@ -127,8 +123,8 @@ class LineSource(VectorSource):
         except UnicodeDecodeError:
             return None
 
-    def _parse_lines(self, lines: Iterable[tuple[int, bytes]], n_lines: int) -> Parsed:
-        """Parse lines one by one; blank lines are left out."""
+    def _parse_lines(self, lines: list[tuple[int, bytes]], n_lines: int) -> Parsed:
+        """Parse some of `n_lines` one by one; blank lines are left out."""
         words, rows, problems = [], [], []
         for number, line in lines:
             try:
@@ -139,16 +135,15 @@ class LineSource(VectorSource):
             except LineError as error:
                 problems.append((number, str(error)))
         vectors = np.array(rows, dtype=np.float32).reshape(-1, self.dim)
-        return Parsed(words, vectors, n_lines, problems)
+        return Parsed(words, vectors, n_lines, problems, n_lines - len(lines))
 
 
-@dataclass
-class Parsed:
+class Parsed(NamedTuple):
     words: list[str]
     vectors: Vector
     n_lines: int
     #: Number of the line within the block, counted from 0, and what is wrong with it.
-    problems: list[tuple[int, str]] = field(default_factory=list)
+    problems: Sequence[tuple[int, str]] = ()
     #: How many lines were not parsed.
     n_unread: int = 0
 
