@@ -60,6 +60,7 @@ def test_csv_of_pandas_is_read(text):
         # A quote that is a word needs no quotes; one that is not closed swallows no lines.
         ('"\t1\n""""\t5\na"b\t7\n"x\t9\n', ['"', '"', 'a"b', '"x'], [[1], [5], [7], [9]]),
         (",1,2\n\ufeff,3,4\n", ["", "\ufeff"], [[1, 2], [3, 4]]),
+        ("name,x\nshe,1", ["she"], [[1]]),
         ("\ufeff\n\r\nshe,1,2\n\nhe,3,4\n \n\n", ["she", "he"], [[1, 2], [3, 4]]),
     ],
 )
@@ -135,17 +136,14 @@ def test_only_a_part_of_csv_is_in_memory(text, monkeypatch):
         (",0,1,2\nshe,0.1,0.2,0.3\n", ","),
         ("she," + ",".join(["0.123456"] * 1000), ","),
         (",".join(["word", *(f"dim_{d}" for d in range(600))]) + "\nshe," + "0.123," * 600, ","),
-        ("3 2\nshe,1,2\n", None),
-        ("\n", None),
-        ("she,x,0.1\n", None),
-        ("One, two, three. " * 400, None),
+        ("3 2\nshe,1,2\n", ""),
+        ("\n", ""),
+        ("she,x,0.1\n", ""),
+        ("One, two, three. " * 400, ""),
     ],
 )
-def test_csv_is_told_by_content(text, head, sep):
+def test_csv_is_told_by_content(head, sep):
     assert looks_like_csv(head.encode()[:4096]) == sep
-    if sep is None:
-        with pytest.raises(ValueError, match=r"m\.csv is not CSV"):
-            CsvSource(PackedFile(text(head)), PLAIN)
 
 
 @pytest.mark.parametrize(

@@ -152,13 +152,9 @@ class CsvSource(LineSource):
         self._file, self.reading = file, reading
         self.label, self.name = file.label, file.name
         with file.open() as opened:
-            head = next(line_blocks(opened, self.label), b"")
+            # Two, as a block ends with a line: a last line without its end is another.
+            head = b"".join(itertools.islice(line_blocks(opened, self.label), 2))
         sep = looks_like_csv(head[:HEAD_BYTES])
-        if sep is None:
-            raise ValueError(
-                f"{self.label} is not CSV: expected words and numbers separated by commas, tabs or "
-                f"semicolons; found {head[:60]!r}."
-            )
         fields = _fields(_lines(head)[0], sep)
         self._separator, self.dim = sep.encode(), len(fields) - 1
         body = head.removeprefix(codecs.BOM_UTF8)
@@ -200,10 +196,10 @@ class CsvSource(LineSource):
             ) from None
 
 
-def looks_like_csv(head: bytes) -> str | None:
-    """Return the separator if `head` (the first 4096 bytes) is CSV or TSV, otherwise None."""
+def looks_like_csv(head: bytes) -> str:
+    """Return the separator if `head` (the first 4096 bytes) is CSV or TSV, otherwise ''."""
     lines = _lines(head)[:2]
-    return next((sep for sep in "\t,;" if _is_csv([_fields(line, sep) for line in lines])), None)
+    return next((sep for sep in "\t,;" if _is_csv([_fields(line, sep) for line in lines])), "")
 
 
 def _is_csv(rows: list[list[str]]) -> bool:
