@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import partial
 from importlib import resources
@@ -315,35 +315,29 @@ def _blocks(source: VectorSource, words: frozenset[str] | None = None) -> Iterat
     for names, vectors in source.blocks(words if _is_whole(reading) else None):
         names, vectors = names[:left], vectors[:left]
         left -= len(names)
+        rows = list(range(len(names)))
         if frequent is not None:
-            names, vectors = _kept(itertools.islice(frequent, len(names)), names, vectors)
+            rows = list(itertools.compress(rows, frequent))
         if reading.keep is not None:
-            names, vectors = _kept(map(reading.keep, names), names, vectors)
+            rows = [row for row in rows if reading.keep(names[row])]
         if reading.lowercase is not None:
             names = [name.lower() for name in names]
         if words is not None:
-            names, vectors = _kept(map(words.__contains__, names), names, vectors)
-        yield _finite(source, names, vectors)
+            rows = [row for row in rows if names[row] in words]
+        if len(rows) < len(names):
+            names, vectors = [names[row] for row in rows], vectors[rows]
+        finite: Any = np.isfinite(vectors).all(axis=1)
+        if not finite.all():
+            source.skip_or_raise(
+                "",
+                f"the vector of {names[finite.argmin()]!r} has NaN or infinity. To leave such "
+                "words out, use on_error='skip'.",
+                int((~finite).sum()),
+            )
+            names, vectors = list(itertools.compress(names, finite)), vectors[finite]
+        yield names, vectors
         if left == 0:
             return
-
-
-def _finite(source: VectorSource, words: list[str], vectors: FloatArray) -> Block:
-    good: Any = np.isfinite(vectors).all(axis=1)
-    if good.all():
-        return words, vectors
-    source.skip_or_raise(
-        "",
-        f"the vector of {words[good.argmin()]!r} has NaN or infinity. To leave such words out, "
-        "use on_error='skip'.",
-        int((~good).sum()),
-    )
-    return _kept(good, words, vectors)
-
-
-def _kept(chosen: Iterable[object], words: list[str], vectors: FloatArray) -> Block:
-    rows = list(itertools.compress(range(len(words)), chosen))
-    return [words[row] for row in rows], vectors[rows]
 
 
 def _collect(source: VectorSource, requested: frozenset[str] | None = None) -> ArrayVectors:

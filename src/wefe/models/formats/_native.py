@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._checks import logger
 from wefe._files import atomic_file
@@ -179,8 +178,7 @@ def write_native(path: str | os.PathLike[str], task: Writing) -> None:
         vectors = np.broadcast_to(np.zeros((), dtype), (len(index), task.dim))
         metadata = {"format": "wefe", "version": "1", "name": task.name}
         header = header_of({"embeddings": vectors, **parts}, metadata, _HEADER_BYTES)
-        for part in parts.values():
-            file.write(part.tobytes())
+        file.writelines(parts.values())
         file.seek(0)
         file.write(header)
 
@@ -193,7 +191,7 @@ def _quantized(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
     return quotients.clip(-127, 127), scale
 
 
-def _vocabulary(words: list[bytes]) -> dict[str, npt.NDArray[Any]]:
+def _vocabulary(words: list[bytes]) -> dict[str, Any]:
     hashes = np.fromiter(map(_hash, words), "<u8", len(words))
     order = np.argsort(hashes, kind="stable")
     ends = np.cumsum(np.fromiter(map(len, words), "<u8", len(words)) + 1)
