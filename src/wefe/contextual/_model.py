@@ -313,7 +313,7 @@ class EncodedVectors(VectorTable):
         return np.array(own, dtype=np.float32).reshape(-1, self.vector_size)
 
     @property
-    def vectors(self) -> FloatArray:
+    def vectors(self) -> FloatArray:  # type: ignore[override]
         vectors = self.rows(slice(len(self.key_to_index)))
         vectors.flags.writeable = False
         return vectors

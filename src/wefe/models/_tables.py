@@ -27,6 +27,8 @@ class VectorTable(ABC):
     """The vocabulary and the vectors of a model; `requested`: words for which a file was opened."""
 
     key_to_index: Mapping[str, int]
+    #: All vectors, of shape (n_words, dim).
+    vectors: FloatArray
     requested: frozenset[str] | None = None
     #: Whether the table can build vectors from subwords.
     knows_subwords: bool = False
@@ -54,11 +56,6 @@ class VectorTable(ABC):
     def nbytes(self) -> int:
         """Size of the stored vectors in bytes."""
         return self.vectors.nbytes
-
-    @property
-    @abstractmethod
-    def vectors(self) -> FloatArray:
-        """All vectors, of shape (n_words, dim)."""
 
     def rows(self, rows: RowsLike) -> FloatArray:
         """Return the vectors of some rows.
@@ -188,8 +185,6 @@ class ArrayVectors(VectorTable):
     array([0., 1.])
     """
 
-    vectors: FloatArray = None  # type: ignore[assignment]  # an attribute, not a property
-
     def __init__(self, vocabulary: Sequence[str], vectors: npt.ArrayLike) -> None:
         self.vectors = check_vectors("vectors", vectors)
         if len(check_sequence("vocabulary", vocabulary)) != len(self.vectors):
@@ -280,7 +275,7 @@ class StoredVectors(VectorTable):
         return self.vectors[indices] if "vectors" in vars(self) else self._make(indices)
 
     @functools.cached_property
-    def vectors(self) -> FloatArray:
+    def vectors(self) -> FloatArray:  # type: ignore[override]
         n_words = len(self.key_to_index)
         every = np.empty((n_words, self.vector_size), dtype=self.dtype)
         for part in chunks(n_words, CHUNK_ROWS):
@@ -342,7 +337,7 @@ class ForeignVectors(VectorTable):
         return self.wv.key_to_index  # type: ignore[no-any-return]
 
     @property
-    def vectors(self) -> FloatArray:
+    def vectors(self) -> FloatArray:  # type: ignore[override]
         """All vectors, including rows that gensim reserves for new words."""
         return self.wv.vectors  # type: ignore[no-any-return]
 
