@@ -127,12 +127,8 @@ def _floating(dtype: Any) -> np.dtype[Any]:
 
 def _kind(column: Any) -> str:
     """Return what a column holds: 'text', 'float', 'int', 'list', or '' for anything else."""
-    import pandas as pd
-
-    if pd.api.types.is_float_dtype(column.dtype):
-        return "float"
-    if pd.api.types.is_integer_dtype(column.dtype):
-        return "int"
+    if column.dtype.kind in "fiu":
+        return "float" if column.dtype.kind == "f" else "int"
     first = next(iter(column.dropna().iloc[:1]), None)
     if isinstance(first, str):
         return "text"
