@@ -39,7 +39,7 @@ from wefe.explore._projections import (
 )
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._projection import ROUNDING, direct_bias_by_word, indirect_bias
-from wefe.metrics._proximity import find_neighbors, proximity_bias
+from wefe.metrics._proximity import find_neighbors, proximity_bias, shares_of_known
 from wefe.models._passes import Rows, bare_words, plain_rows, vocabulary_cosines
 from wefe.models._search import directions as directions_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
@@ -353,10 +353,11 @@ def word_page(
     directions = bias_directions(before, criterion, preprocessors=preprocessors)
     bias_directions(model, directions)  # refuses a model of other dimensions
     form = form_of(model, word, preprocessors)
-    k = min(check_positive_int("k", k), len(model.vocab) - 1)
-    around = find_neighbors(model, [form], k, original)
-    along = around.along(directions.towards.T)[0]
-    betas_around = around.indirect_bias(directions.subspace[None])[..., 0]
+    check_positive_int("k", k)
+    random = _random_words(model, form, np.random.default_rng(as_seed(random_state)))
+    around = find_neighbors(model, [form, *random], k, original)
+    along = around.along(directions.towards.T)
+    betas = around.indirect_bias(directions.subspace[None])[..., 0]
     vector = np.asarray(model.get_vectors([form]))
     projection = pd.Series(directions.cosines(vector)[0], index=list(directions.groups))
     strength = float(direct_bias_by_word(vector, directions.subspace)[0])
@@ -367,27 +368,23 @@ def word_page(
     leans_to = str(projection.idxmax()) if smaller >= CLEAR else NO_CLEAR_DIRECTION
     least = chance(_frequent(before, directions.towards), directions)
     found, labels = places(along, least, directions), [*directions.groups, NO_CLEAR_DIRECTION]
-    random = _random_words(model, form, np.random.default_rng(as_seed(random_state)))
-    around_random = find_neighbors(model, random, k, original)
-    of_random = around_random.along(directions.towards.T)
-    betas_of_random = around_random.indirect_bias(directions.subspace[None])[..., 0]
-    (proximity,) = proximity_bias(betas_around, theta)
-    (_, low, high) = _by_chance(proximity_bias(betas_of_random, theta)[:, None])[:, 0]
+    proximity = proximity_bias(betas, theta)[:, None]
+    _, low, high = _by_chance(proximity[1:])[:, 0]
     neighbors = pd.DataFrame(
         {
-            "rank": np.arange(1, k + 1),
+            "rank": 1 + np.arange(len(found[0])),
             "neighbor": bare_words(model, model.table.words_at(around.rows[0])),
             "cosine": around.cosines[0],
-            "leans_to": np.array([*labels, None])[found].tolist(),
-            "projection": along[:, directions.shown].max(axis=1),
-            "indirect_bias": betas_around[0],
-            "biased": betas_around[0] > theta,
+            "leans_to": np.array([*labels, None])[found[0]].tolist(),
+            "projection": along[0, :, directions.shown].max(axis=1),
+            "indirect_bias": betas[0],
+            "biased": betas[0] > theta,
         }
     )
     known = look_up(before, others if form in before else [], preprocessors, "others")
-    betas: Any = []
+    with_others: Any = []
     if known.words:
-        betas = indirect_bias(before.get_vectors([form]), known.vectors, directions.subspace)
+        with_others = indirect_bias(before.get_vectors([form]), known.vectors, directions.subspace)
     (bare,) = bare_words(model, [form])
     vectors = np.concatenate([vector, model.table.rows(around.rows[0])])
     x, y = in_two_dimensions(vectors, map_method, random_state).T
@@ -400,15 +397,15 @@ def word_page(
         direct_bias=strength,
         percentile=smaller,
         neighbors=neighbors,
-        proximity_bias=float(proximity),
+        proximity_bias=float(proximity[0, 0]),
         proximity_low=float(low),
         proximity_high=float(high),
-        shares=_shares(found, places(of_random, least, directions), labels),
-        indirect_bias=pd.Series(betas, index=known.forms, dtype=np.float64),
+        shares=_shares(found, labels),
+        indirect_bias=pd.Series(with_others, index=known.forms, dtype=np.float64),
         map=pd.DataFrame({"word": [bare, *neighbors["neighbor"]], "x": x, "y": y}),
         map_method=usable_method(map_method, len(x)),
         theta=theta,
-        nan_reason=_why_missing(before, form, along),
+        nan_reason=_why_missing(before, form, along[0]),
     )
 
 
@@ -434,12 +431,13 @@ def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator
     return model.table.words_at(np.sort(rng.choice(near, min(_N_RANDOM, len(near)), replace=False)))
 
 
-def _shares(own: Rows, of_random: Rows, labels: list[str]) -> pd.DataFrame:
-    """Return the share of each label among neighbours, and its distribution for random words."""
-    ((share,), random) = (_share(each, len(labels)) for each in (own[None], of_random))
-    expected, low, high = _by_chance(random)
-    is_clear = (share < low) | (share > high)
-    columns = {"neighbors": share, "expected": expected, "low": low, "high": high}
+def _shares(found: Rows, labels: list[str]) -> pd.DataFrame:
+    """Return the share of each label around the first word, and its distribution for the others."""
+    counts = (found[..., None] == np.arange(len(labels))).sum(axis=1)
+    shares = shares_of_known(counts, counts.sum(axis=1, keepdims=True), found.shape[1])
+    expected, low, high = _by_chance(shares[1:])
+    columns = {"neighbors": shares[0], "expected": expected, "low": low, "high": high}
+    is_clear = (shares[0] < low) | (shares[0] > high)
     return pd.DataFrame({**columns, "is_clear": is_clear}, index=labels)
 
 
@@ -450,14 +448,6 @@ def _by_chance(of_random: Vectors) -> Vectors:
         return np.full((3, of_random.shape[1]), math.nan)
     ends = np.quantile(known, _TAILS, axis=0, method="weibull")
     return np.vstack([known.mean(axis=0), ends])
-
-
-def _share(of_neighbors: Rows, n_labels: int) -> Vectors:
-    """Return the share of each label around each word; NaN if most neighbours are unknown."""
-    counts = (of_neighbors[..., None] == np.arange(n_labels)).sum(axis=1)
-    n_known = counts.sum(axis=1, keepdims=True)
-    enough = 2 * n_known >= of_neighbors.shape[1]
-    return np.where(enough, counts / np.maximum(n_known, 1), math.nan)
 
 
 def _frequent(model: WordEmbeddingModel, axes: Vectors) -> Vectors:

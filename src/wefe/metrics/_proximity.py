@@ -55,10 +55,10 @@ _ONLY_ROUNDING = (
 def proximity_bias(betas: Vectors, theta: float) -> Vectors:
     """Share of the known neighbours (second axis) whose indirect bias is above theta."""
     n_known = betas.shape[1] - np.isnan(betas).sum(axis=1)
-    return _shares_of_known((betas > theta).sum(axis=1), n_known, betas.shape[1])
+    return shares_of_known((betas > theta).sum(axis=1), n_known, betas.shape[1])
 
 
-def _shares_of_known(counts: npt.NDArray[Any], n_known: npt.NDArray[Any], k: int) -> Vectors:
+def shares_of_known(counts: npt.NDArray[Any], n_known: npt.NDArray[Any], k: int) -> Vectors:
     """Counts as shares of the known neighbours; NaN if these are fewer than half of all k."""
     enough = (n_known > 0) & (n_known >= _LEAST_KNOWN * k)
     return np.asarray(np.where(enough, counts / np.maximum(n_known, 1), np.nan))
@@ -317,7 +317,7 @@ class NeighborPercentage(_NeighborMetric):
         of_first = first + (n_known - first - second) / 2
         clear = ((first + second > 0) & (counts > 0)).any(axis=0)
         # Without a weight there is no score.
-        return 100 * _shares_of_known(of_first, n_known, place.shape[1]), clear
+        return 100 * shares_of_known(of_first, n_known, place.shape[1]), clear
 
     def _more(self, score: float, weights: _ByWord, groups: Sequence[str]) -> dict[str, Any]:
         return {"group_values": dict(zip(groups, [score, 100 - score], strict=True))}
