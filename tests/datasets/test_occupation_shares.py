@@ -17,9 +17,8 @@ ETHNICITY = """Census year,Occupation,Total Weight,multirace,aian,white,hispanic
 @pytest.fixture
 def tables(tmp_path, monkeypatch):
     """Two small tables in the form of those published."""
-    files = {_studies.GENDER_TABLE: GENDER, _studies.ETHNICITY_TABLE: ETHNICITY}
     paths = {}
-    for name, text in files.items():
+    for name, text in zip(_studies.TABLES.values(), (GENDER, ETHNICITY), strict=True):
         paths[name] = tmp_path / name.rpartition("/")[2]
         paths[name].write_text(text, encoding="utf-8")
     monkeypatch.setattr(_studies, "fetch_file", paths.__getitem__)

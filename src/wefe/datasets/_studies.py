@@ -254,15 +254,13 @@ def _fetched(name: str, encoding: str = "utf-8") -> str:
     return fetch_file(name).read_text(encoding)
 
 
-GENDER_TABLE = "eds/occupation_percentages_gender_occ1950.csv"
-ETHNICITY_TABLE = "eds/occupation_percentages_race_occ1950.csv"
-
 ETHNICITIES = ("white", "black", "asian", "hispanic")
-# For each way to count workers: the table and its columns.
-_SHARES = {
-    "gender": (GENDER_TABLE, ("Female", "Male")),
-    "ethnicity": (ETHNICITY_TABLE, (*ETHNICITIES, "aian", "multirace")),
+# For each way to count workers: the file of the table, and its columns.
+TABLES = {
+    "gender": "eds/occupation_percentages_gender_occ1950.csv",
+    "ethnicity": "eds/occupation_percentages_race_occ1950.csv",
 }
+_SHARES = {"gender": ("Female", "Male"), "ethnicity": (*ETHNICITIES, "aian", "multirace")}
 
 
 def fetch_eds(
@@ -300,8 +298,16 @@ def fetch_eds(
     """
     top_n = check_positive_int("top_n_race_occupations", top_n_race_occupations)
     word_sets: dict[str, list[str]] = shipped_word_sets("eds")
-    if not offline:
-        word_sets |= _occupations(occupations_year, top_n)
+    if offline:
+        return word_sets
+    by_gender, by_ethnicity = (_census(by, occupations_year) for by in TABLES)
+    more_men = by_gender["Male"] >= by_gender["Female"]
+    word_sets["male_occupations"] = by_gender.index[more_men].tolist()
+    word_sets["female_occupations"] = by_gender.index[~more_men].tolist()
+    for group in ETHNICITIES:
+        # Ties stay in the order of the table.
+        ranked = by_ethnicity.sort_values(group, ascending=False, kind="stable")
+        word_sets[f"occupations_{group}"] = ranked.index[:top_n].tolist()
     return word_sets
 
 
@@ -333,29 +339,14 @@ def fetch_occupation_shares(
     >>> fetch_occupation_shares(2015)["female"].round(2)["nurse"]  # doctest: +SKIP
     0.86
     """
-    table, columns = _SHARES[check_choice("by", by, tuple(_SHARES))]
-    rows = _census(table, year).rename_axis("occupation")
-    shares = rows[[*columns, "Total Weight"]].rename(columns=str.lower)
+    rows = _census(check_choice("by", by, tuple(_SHARES)), year).rename_axis("occupation")
+    shares = rows[[*_SHARES[by], "Total Weight"]].rename(columns=str.lower)
     return shares.rename(columns={"total weight": "workers"})
 
 
-def _occupations(year: int | str, top_n: int) -> dict[str, list[str]]:
-    by_gender, by_ethnicity = _census(GENDER_TABLE, year), _census(ETHNICITY_TABLE, year)
-    more_men = by_gender["Male"] >= by_gender["Female"]
-    sets = {
-        "male_occupations": by_gender.index[more_men],
-        "female_occupations": by_gender.index[~more_men],
-    }
-    for group in ETHNICITIES:
-        # Ties stay in the order of the table.
-        ranked = by_ethnicity.sort_values(group, ascending=False, kind="stable")
-        sets[f"occupations_{group}"] = ranked.index[:top_n]
-    return {name: names.tolist() for name, names in sets.items()}
-
-
-def _census(table: str, year: int | str) -> pd.DataFrame:
+def _census(by: str, year: int | str) -> pd.DataFrame:
     import pandas as pd
 
-    rows = pd.read_csv(fetch_file(table), dtype={"Census year": str}).set_index("Occupation")
+    rows = pd.read_csv(fetch_file(TABLES[by]), dtype={"Census year": str}).set_index("Occupation")
     chosen = check_choice("year", str(year), sorted(rows["Census year"].unique()))
     return pd.DataFrame(rows[rows["Census year"] == chosen])
