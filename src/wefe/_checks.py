@@ -197,6 +197,12 @@ def check_word_set(name: str, words: object) -> tuple[str, ...]:
     return tuple(map(str, sequence))
 
 
+def check_word_sets(name: str, sets: object) -> tuple[tuple[str, ...], ...]:
+    """Return a sequence of word sets as tuples."""
+    given = enumerate(check_sequence(name, sets))
+    return tuple(check_word_set(f"{name}[{i}]", words) for i, words in given)
+
+
 def check_text(name: str, value: object) -> str:
     """Return a string that is not empty."""
     if isinstance(value, str) and value:

@@ -17,9 +17,9 @@ import numpy as np
 from wefe._checks import (
     check_bool,
     check_choice,
-    check_sequence,
     check_share,
     check_word_set,
+    check_word_sets,
     listed,
     logger,
 )
@@ -296,10 +296,7 @@ def embed_tuples(
     Words that share a form share a row; see `first_row`.
     """
     called = sets_name or "sets"
-    words = [
-        (f"{called}[{i}]", check_word_set(f"{called}[{i}]", part))
-        for i, part in enumerate(check_sequence(called, sets))
-    ]
+    words = [(f"{called}[{i}]", own) for i, own in enumerate(check_word_sets(called, sets))]
     parts = embed_sets(model, words, **how)
     incomplete = [part for part in parts if part.lost]
     kept = [part for part in parts if not part.lost or (part and not discard_incomplete_sets)]

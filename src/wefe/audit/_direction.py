@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_choice, check_sequence, check_word_set, listed, logger
+from wefe._checks import check_choice, check_sequence, check_word_sets, listed, logger
 from wefe._visible import Facts, plain, unique_labels
 from wefe.audit._warnings import AuditWarning
 from wefe.datasets import Criterion, load_criterion
@@ -388,16 +388,13 @@ class DirectionAudit(Facts):
         return super()._plain() | {"sets": sets, "correlations": cosines}
 
 
-def _word_sets(defining_sets: object) -> list[tuple[str, ...]]:
+def _word_sets(defining_sets: object) -> tuple[tuple[str, ...], ...]:
     if isinstance(defining_sets, str | os.PathLike):
         # Offline, because downloaded lists are not needed.
         defining_sets = load_criterion(defining_sets, offline=True)
     if isinstance(defining_sets, Criterion):
         defining_sets = defining_sets.definitional_sets
-    given = [
-        check_word_set(f"defining_sets[{position}]", words)
-        for position, words in enumerate(check_sequence("defining_sets", defining_sets))
-    ]
+    given = check_word_sets("defining_sets", defining_sets)
     if not given or min(map(len, given)) < 2:
         raise ValueError(
             "defining_sets must hold sets of two or more words, such as ('she', 'he'); got "

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from wefe._checks import (
     check_choice,
     check_known,
-    check_sequence,
     check_text,
     check_word_set,
+    check_word_sets,
     found,
 )
 from wefe._files import read_json
@@ -66,7 +66,7 @@ class Criterion:
 
     def __post_init__(self) -> None:
         check_text("name", self.name)
-        definitional = _tuples("definitional_sets", self.definitional_sets)
+        definitional = check_word_sets("definitional_sets", self.definitional_sets)
         sizes = sorted({len(words) for words in definitional})
         if len(sizes) != 1 or sizes == [1]:
             raise ValueError(
@@ -82,7 +82,7 @@ class Criterion:
         names = _one_per_class("class_names", self.class_names, default)
         if len(set(names)) != len(names):
             raise ValueError(f"class_names must be different names; got {names}.")
-        equalize = _tuples("equalize_sets", self.equalize_sets or definitional)
+        equalize = check_word_sets("equalize_sets", self.equalize_sets or definitional)
         specific = chain(_words("specific_words", self.specific_words), *definitional, *equalize)
         given = self.stereotyped_words or {}
         check_known("stereotyped_words", given, names)
@@ -132,13 +132,6 @@ class Criterion:
 
 def _words(name: str, words: Sequence[str] | None) -> tuple[str, ...]:
     return check_word_set(name, words) if words is not None and len(words) else ()
-
-
-def _tuples(name: str, sets: Any) -> tuple[tuple[str, ...], ...]:
-    return tuple(
-        check_word_set(f"{name}[{position}]", words)
-        for position, words in enumerate(check_sequence(name, sets))
-    )
 
 
 def _one_per_class(name: str, words: Any, default: Sequence[str]) -> tuple[str, ...]:
