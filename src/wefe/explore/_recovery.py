@@ -143,13 +143,10 @@ def recovery_tests(
             test = projection_test(bias[rows, group], after[:, group], random_state=seed)
             test = dataclasses.replace(test, nan_reason=why or test.nan_reason)
             tests.append(("projections", name, test, on_words))
-    records = [
-        (
-            *(name, group, test.value, test.chance, *test.interval, test.p_value, test.n_words),
-            "; ".join(filter(None, [test.nan_reason, *noted])),
-        )
-        for name, group, test, noted in tests
-    ]
+    records = []
+    for name, group, test, noted in tests:
+        facts = test.value, test.chance, *test.interval, test.p_value, test.n_words
+        records.append((name, group, *facts, "; ".join(filter(None, [test.nan_reason, *noted]))))
     return pd.DataFrame(records, columns=_COLUMNS)
 
 
