@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -131,13 +131,9 @@ class Benchmark:
     def _words_of(self, item: tuple[str, ...]) -> tuple[str, ...]:
         return item if self.kind == "similarity" else item[:-1]
 
-    def _answerable(self, vocab: Collection[str], vocab_prefix: str | None) -> Mask:
+    def _answerable(self, vocab: set[str], vocab_prefix: str | None) -> Mask:
         """Tell for each item whether a vocabulary has a form of all its words."""
-        known = {
-            word
-            for word in self._in_order()
-            if any(form in vocab for form in forms_of(word, vocab_prefix))
-        }
+        known = {word for word in self._in_order() if vocab & {*forms_of(word, vocab_prefix)}}
         return np.array([known.issuperset(self._words_of(item)) for item in self.items])
 
     def _part(self, places: Sequence[int]) -> Benchmark:
