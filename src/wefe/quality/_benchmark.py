@@ -271,20 +271,10 @@ def _parsed(path: Path) -> tuple[Kind, _Items]:
     lines = [(at, line) for at, line in lines if line and not line.startswith("#")]
     if not lines:
         raise ValueError(f"{path.name} contains no items: every line is empty or starts with '#'.")
-    header = _columns(lines[0][1])
-    kind = next((each for each, names in _COLUMNS.items() if {*names} <= {*header}), None)
-    has_header = kind is not None
-    if kind is not None:
-        del lines[0]
-        expected = f"a line with {', '.join(_COLUMNS[kind])}"
-    else:
-        kind, expected = _without_header(path, *lines[0])
-        if kind == "similarity" and _is_heading(header[-1]):
-            del lines[0]
-        header = [*_COLUMNS[kind][:4]]
+    kind, header, has_header, expected = _by_first_line(path, *lines[0])
     items: _Items = []
     section = ""
-    for at, line in lines:
+    for at, line in lines[1 if has_header else 0 :]:
         if kind == "analogy" and line.startswith(":"):
             section = line[1:].strip()
             continue
@@ -301,14 +291,19 @@ def _parsed(path: Path) -> tuple[Kind, _Items]:
     return kind, items
 
 
-def _without_header(path: Path, at: int, line: str) -> tuple[Kind, str]:
-    """Return the kind of a file by its first line, and what its lines should be."""
+def _by_first_line(path: Path, at: int, line: str) -> tuple[Kind, Sequence[str], bool, str]:
+    """Return the kind and columns, whether this line is a header, and what lines should be."""
     columns = _columns(line)
+    for kind, names in _COLUMNS.items():
+        if {*names} <= {*columns}:
+            return kind, columns, True, f"a line with {', '.join(names)}"
     n_columns = 4 if line.startswith(":") else len(columns)
     # Not pairs with two numbers.
     if n_columns not in _WITHOUT_HEADER or (n_columns == 4 and any(map(_is_number, columns))):
         raise _wrong(path, at, line, "does not show the kind of benchmark; write a header")
-    return _WITHOUT_HEADER[n_columns]
+    kind, expected = _WITHOUT_HEADER[n_columns]
+    has_header = kind == "similarity" and _is_heading(columns[-1])
+    return kind, _COLUMNS[kind][:4], has_header, expected
 
 
 def _is_number(text: str) -> bool:
@@ -324,7 +319,8 @@ def _is_heading(text: str) -> bool:
 
 
 def _items_of(columns: list[str], kind: Kind) -> _Items:
-    if not all(columns if kind == "categorisation" else columns[:-1]):
+    # The last of three or more columns is no word, but a score, a section or a group.
+    if not all(columns[: max(2, len(columns) - 1)]):
         return []
     if kind == "outlier":
         outliers, words = map(ast.literal_eval, columns[:2])
