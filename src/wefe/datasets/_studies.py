@@ -236,18 +236,15 @@ def fetch_holistic_bias(
     >>> fetch_holistic_bias()["age_young"]  # doctest: +SKIP
     ['young', 'younger']
     """
-    sets: dict[str, list[str]] = {}
+    sets: dict[str, dict[str, None]] = {}
     for axis, groups in json.loads(_fetched("holistic_bias/descriptors.json")).items():
         for group, entries in groups.items():
-            words: dict[str, None] = {}
             for entry in entries:
                 known = {"descriptor": entry} if isinstance(entry, str) else entry
                 liked = dispreferred or known.get("preference") != "dispreferred"
                 if liked and (several_words or not {*known["descriptor"]} & {" ", "-"}):
-                    words[known["descriptor"]] = None
-            if words:
-                sets[f"{axis}_{group}"] = list(words)
-    return sets
+                    sets.setdefault(f"{axis}_{group}", {})[known["descriptor"]] = None
+    return {name: list(words) for name, words in sets.items()}
 
 
 def _fetched(name: str, encoding: str = "utf-8") -> str:
