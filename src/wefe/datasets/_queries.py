@@ -64,8 +64,7 @@ def _made(name: str, offline: bool, several_words: bool = False) -> tuple[list[Q
     for recipe in QUERY_SETS[check_choice("query set", name, QUERY_SETS)]["recipes"]:
         sides = [{each: words_of(each) for each in references.split()} for references in recipe]
         targets, attributes = map(_named, sides)
-        sets = [*targets.values()], [*attributes.values()]
-        query = Query(*sets, [*targets], [*attributes])
+        query = Query([*targets.values()], [*attributes.values()], [*targets], [*attributes])
         if all(words for side in sides for words in side.values()):
             queries.append(query)
         else:
