@@ -201,29 +201,24 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
     path = Path(name)
     if path.suffix == ".json" or path.is_file():
         return _read(path)
-    check_choice("criterion", str(name), (*list_criteria(), "FILE.json"))
-    if str(name) not in _PRESETS:
-        return _language_criterion(str(name).removeprefix("gender_"))
-    published = fetch_debias_multiclass()
-    if name == "gender":
+    chosen = check_choice("criterion", str(name), (*list_criteria(), "FILE.json"))
+    if chosen not in _PRESETS:
+        return _language_criterion(chosen.removeprefix("gender_"))
+    classes, published = _PRESETS[chosen], fetch_debias_multiclass()
+    if chosen == "gender":
         bolukbasi = fetch_debiaswe(offline=offline)
         return Criterion(
             "gender",
             bolukbasi["definitional_pairs"],
-            _PRESETS["gender"],
+            classes,
             bolukbasi["equalize_pairs"],
             bolukbasi["gender_specific_seed" if offline else "gender_specific"],
             {"female": published["female_roles"], "male": published["male_roles"]},
             ("she", "he"),
         )
-    classes, sets = _PRESETS[str(name)], published[f"{name}_definitional_sets"]
-    return Criterion(
-        str(name),
-        sets,
-        classes,
-        stereotyped_words=published[f"{name}_analogy_templates"],
-        representatives=classes,
-    )
+    sets = published[f"{chosen}_definitional_sets"]
+    stereotypes = published[f"{chosen}_analogy_templates"]
+    return Criterion(chosen, sets, classes, stereotyped_words=stereotypes, representatives=classes)
 
 
 def _read(path: Path) -> Criterion:
