@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -80,7 +80,8 @@ def project(
     """
     lists = None if words is None else word_lists(words)
     parts, lost = [], dict[str, dict[str, tuple[str, ...]]]()
-    for label, model, directions in _in_each(models, criterion, preprocessors):
+    for label, model in by_name(check_models(models)).items():
+        directions = bias_directions(model, criterion, preprocessors=preprocessors)
         if lists is None:
             cosines: FloatArray = vocabulary_cosines(model, directions.towards[directions.shown])
             bare, own = own_words(model, np.arange(len(cosines)))
@@ -97,13 +98,6 @@ def project(
     groups = list(directions.groups)
     table.attrs.update({"criterion": directions.name, "groups": groups, "lost": lost})
     return table
-
-
-def _in_each(
-    models: Models, criterion: CriterionLike, preprocessors: Preprocessors | None
-) -> Iterator[tuple[str, WordEmbeddingModel, BiasDirections]]:
-    for label, model in by_name(check_models(models)).items():
-        yield label, model, bias_directions(model, criterion, preprocessors=preprocessors)
 
 
 def extreme_words(
@@ -153,7 +147,8 @@ def extreme_words(
     check_positive_int("n", n)
     check_given(check_positive_int, among=among)
     parts = []
-    for label, model, directions in _in_each(models, criterion, preprocessors):
+    for label, model in by_name(check_models(models)).items():
+        directions = bias_directions(model, criterion, preprocessors=preprocessors)
         own = directions.criterion.specific_words
         ignored = own if ignore is None else check_words("ignore", ignore)
         left_out = {*ignored, *every_form(ignored, preprocessors)}
