@@ -62,7 +62,13 @@ def quality_scores(
             records.append({**plain(score), "model_name": name})
             bar.update()
     table = pd.DataFrame(records).astype({"score": float})
-    _tell_different_items(table)
+    for name, own in table.groupby("benchmark", sort=False):
+        if own["n_used"].nunique() > 1:
+            logger.warning(
+                "%s: models were scored on different items because they lack words: %s of %d",
+                *(name, dict(zip(own["model_name"], own["n_used"], strict=True))),
+                own["n_items"].iloc[0],
+            )
     return table
 
 
@@ -75,16 +81,6 @@ def _check_benchmarks(benchmarks: object) -> list[Benchmark]:
             f"{dict(names)}."
         )
     return asked
-
-
-def _tell_different_items(table: pd.DataFrame) -> None:
-    for name, own in table.groupby("benchmark", sort=False):
-        if own["n_used"].nunique() > 1:
-            logger.warning(
-                "%s: models were scored on different items because they lack words: %s of %d",
-                *(name, dict(zip(own["model_name"], own["n_used"], strict=True))),
-                own["n_items"].iloc[0],
-            )
 
 
 def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame:
