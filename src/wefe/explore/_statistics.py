@@ -41,8 +41,8 @@ class Estimate:
     """A number, the bounds of its interval, and its two-sided p-value (that it is 0); or NaN."""
 
     value: float
-    lower: float
-    upper: float
+    lower: float = math.nan
+    upper: float = math.nan
     p_value: float = math.nan
 
 
@@ -187,30 +187,29 @@ def correlate_with_statistic(
     position = directions.groups.index(towards)
     has_number = np.isfinite(numbers)
     without_number = tuple(numbers.index[~has_number])
-    known = look_up(model, list(numbers.index[has_number]), preprocessors, name)
-    lost = known.lost
+    asked = list(numbers.index[has_number])
+    words, _, vectors, lost = look_up(model, asked, preprocessors, name)
     if without_number:
         logger.warning("%s: no number, left out: %s", name, ", ".join(without_number))
-    if len(known.words) < _FEWEST:
+    if len(words) < _FEWEST:
         raise ValueError(
             f"a correlation needs at least {_FEWEST} words with a number and a vector; got "
-            f"{len(known.words)} of {len(numbers)}. {len(without_number)} words have no number, "
+            f"{len(words)} of {len(numbers)}. {len(without_number)} words have no number, "
             f"and {model.name} lacks {len(lost)} ({', '.join(lost[:5])})."
         )
-    measured, bias = "cosine with the direction", directions.cosines(known.vectors)[:, position]
+    measured, bias = "cosine with the direction", directions.cosines(vectors)[:, position]
     if measure == "sc-weat":
         measured = "effect size"
         columns = list(map(dict.fromkeys, zip(*directions.sets, strict=True)))
         sets = [[*columns.pop(position)], [*dict.fromkeys(itertools.chain(*columns))]]
         a, b = embed_tuples(model, sets, "definitional words", preprocessors=preprocessors)
-        (of_words,) = word_sets(words=known.vectors)
+        (of_words,) = word_sets(words=vectors)
         bias = SCWEAT()._by_word(of_words, [a, b])[0]
-    x: Vectors = np.array(numbers[known.words], dtype=np.float64)
+    x: Vectors = np.array(numbers[words], dtype=np.float64)
     names = model.name, name, f"{measured} towards {towards}"
-    table = pd.DataFrame({"word": known.words, "statistic": x, "bias": bias})
-    facts = _estimates(x, bias, n_bootstrap, seed)
-    facts |= {"lost": lost, "without_number": without_number}
-    return StatisticCorrelation(*names, table, **facts)
+    table = pd.DataFrame({"word": words, "statistic": x, "bias": bias})
+    facts = {"lost": lost, "without_number": without_number}
+    return StatisticCorrelation(*names, table, **facts, **_estimates(x, bias, n_bootstrap, seed))
 
 
 def _numbers(statistic: Any) -> pd.Series[float]:
@@ -231,14 +230,14 @@ def _estimates(x: Vectors, y: Vectors, n_bootstrap: int, seed: int) -> dict[str,
     from scipy.stats import pearsonr, spearmanr
 
     n, values = len(x), _line(x, y)
+    facts: dict[str, Any] = {"intercept": float(values[3])}
     reason: str | None = None
     if np.isnan(values).any():
         which = "statistic" if np.ptp(x) == 0 else "bias"
         reason = f"the {which} of all words is the same"
         if np.isnan(y).any():
             reason = "a word has no effect size because all its cosines are equal"
-        missing = dict.fromkeys(_ESTIMATES, Estimate(math.nan, math.nan, math.nan))
-        return {**missing, "intercept": math.nan, "nan_reason": reason}
+        return facts | dict.fromkeys(_ESTIMATES, Estimate(math.nan)) | {"nan_reason": reason}
     generator = np.random.default_rng(seed)
     drawn = (generator.integers(n, size=n) for _ in range(n_bootstrap))
     samples = np.array([_line(x[rows], y[rows]) for rows in drawn])
@@ -252,7 +251,6 @@ def _estimates(x: Vectors, y: Vectors, n_bootstrap: int, seed: int) -> dict[str,
             "too few words differ, so some resamples have no correlation "
             f"({undefined} of {n_bootstrap})"
         )
-    facts: dict[str, Any] = {"intercept": float(values[3])}
     facts["nan_reason"] = reason and f"no interval: {reason}"
     if reason is None:
         points = np.linspace(x.min(), x.max(), _N_POINTS)
