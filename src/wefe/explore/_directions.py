@@ -223,6 +223,26 @@ class BiasDirections:
         wide = np.asarray(vectors, dtype=np.float64)
         return np.asarray(wide - wide @ self.subspace.T @ self.subspace)
 
+    def _chance(self, frequent: FloatArray) -> float:
+        """Return the direct bias that most frequent words do not exceed, given their cosines."""
+        strengths = self._strength(frequent)
+        usual = np.quantile(strengths, CLEAR, method="inverted_cdf") if len(strengths) else 0.0
+        return max(ROUNDING, float(usual))
+
+    def _places(self, cosines: FloatArray, chance: float) -> Rows:
+        """Return the number of the group that each word leans to, of groups if none; else -1."""
+        strength = self._strength(cosines)
+        # Rounding up keeps the word that determines the range within it.
+        is_clear = strength > chance * (1 + 1e-6)
+        place = np.where(is_clear, cosines.argmax(axis=-1), len(self.groups))
+        return np.where(np.isnan(strength), -1, place)
+
+    def _strength(self, cosines: FloatArray) -> Vectors:
+        """Return the direct bias of words: the share of their length in the bias subspace."""
+        # The directions span the subspace, so the cosines give the coordinates in it.
+        to_subspace = np.linalg.pinv(self.subspace @ self.towards.T)
+        return np.asarray(np.linalg.norm(cosines @ to_subspace, axis=-1))
+
 
 #: What functions take for a criterion.
 CriterionLike: TypeAlias = (
@@ -315,27 +335,3 @@ def as_criterion(criterion: CriterionLike) -> Criterion:
     sets = check_sequence("criterion", criterion)
     names = sets[0] if sets else ()
     return Criterion(" - ".join(names), sets, class_names=names)
-
-
-def chance(frequent: FloatArray, directions: BiasDirections) -> float:
-    """Return the direct bias that most of the frequent words do not exceed, given their cosines."""
-    strengths = _strength(frequent, directions)
-    usual = np.quantile(strengths, CLEAR, method="inverted_cdf") if len(strengths) else 0.0
-    return max(ROUNDING, float(usual))
-
-
-def places(cosines: FloatArray, chance: float, directions: BiasDirections) -> Rows:
-    """Return the number of the group that each word leans to, or of groups if none; else -1."""
-    strength = _strength(cosines, directions)
-    # Rounding up keeps the word that determines the range within it.
-    place = np.where(
-        strength > chance * (1 + 1e-6), cosines.argmax(axis=-1), len(directions.groups)
-    )
-    return np.where(np.isnan(strength), -1, place)
-
-
-def _strength(cosines: FloatArray, directions: BiasDirections) -> Vectors:
-    """Return the direct bias of words: the share of their length in the bias subspace."""
-    # The directions span the subspace, so the cosines give the coordinates in it.
-    to_subspace = np.linalg.pinv(directions.subspace @ directions.towards.T)
-    return np.asarray(np.linalg.norm(cosines @ to_subspace, axis=-1))

@@ -21,10 +21,8 @@ from wefe.explore._directions import (
     BiasDirections,
     CriterionLike,
     bias_directions,
-    chance,
     form_of,
     look_up,
-    places,
 )
 from wefe.explore._projections import (
     VOCABULARY,
@@ -155,10 +153,9 @@ def model_page(
     parts = [projections_frame(model.name, VOCABULARY, frequent, cosines, directions)]
     extremes = extreme_words(model, n, directions, among=among, preprocessors=preprocessors)
     known = cosines[np.isfinite(cosines).all(axis=1)]
-    least = chance(known, directions)
-    is_clear = places(cosines, least, directions) < len(directions.groups)
-    extremes = extremes[extremes["word"].map(dict(zip(frequent, is_clear, strict=True)))]
-    extremes = extremes.reset_index(drop=True)
+    least = directions._chance(known)
+    is_clear = directions._places(cosines, least) < len(directions.groups)
+    extremes = extremes[extremes["word"].isin(pd.Series(frequent)[is_clear])].reset_index(drop=True)
     stereotypes = directions.criterion.stereotyped_words.items()
     lists = {f"{name} stereotypes": [*own] for name, own in stereotypes}
     if words is not None:
@@ -366,8 +363,8 @@ def word_page(
         of_others = np.linalg.norm(_frequent(model, directions.subspace), axis=1)
         smaller = float((of_others < strength).mean())
     leans_to = str(projection.idxmax()) if smaller >= CLEAR else NO_CLEAR_DIRECTION
-    least = chance(_frequent(before, directions.towards), directions)
-    found, labels = places(along, least, directions), [*directions.groups, NO_CLEAR_DIRECTION]
+    least = directions._chance(_frequent(before, directions.towards))
+    found, labels = directions._places(along, least), [*directions.groups, NO_CLEAR_DIRECTION]
     proximity = proximity_bias(betas, theta)[:, None]
     _, low, high = _by_chance(proximity[1:])[:, 0]
     neighbors = pd.DataFrame(
