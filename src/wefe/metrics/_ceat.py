@@ -21,12 +21,13 @@ from wefe.metrics._base import BaseMetric, distinct_sizes
 from wefe.metrics._declaration import Count, Measurement, RandomState, Scale
 from wefe.metrics._registry import register
 from wefe.metrics._weat import effect_size_of, largest_effect_size
+from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
 Variance: TypeAlias = Literal["published", "textbook"]
 
-# Numbers of (samples x dimensions) that are worked on at once.
+# Numbers of (words x samples x dimensions) that are worked on at once.
 _CHUNK_NUMBERS = 1 << 20
 _QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 
@@ -196,14 +197,20 @@ class CEAT(BaseMetric):
         contexts = {word: self._contexts[word] for part in words for word in part}
         vectors = self._unit.of(list(itertools.chain(*contexts.values())))
         n_contexts = {word: len(own) for word, own in contexts.items()}
-        ends = np.cumsum(list(n_contexts.values()))[:-1]
-        bank = dict(zip(contexts, np.split(vectors, ends), strict=True))
-        size = max(1, _CHUNK_NUMBERS // vectors.shape[1])
-        chunks = [
-            self._associations(bank, words, slice(start, start + size))
-            for start in range(0, self.n_samples, size)
+        first = np.cumsum([0, *n_contexts.values()])[:-1, None]
+        # One context per sample. The draws of a word depend only on the seed.
+        drawn = [
+            generator_of_word(self._seed, word).integers(n, size=self.n_samples)
+            for word, n in n_contexts.items()
         ]
-        s_x, s_y = map(np.concatenate, zip(*chunks, strict=True))
+        rows = dict(zip(contexts, first + drawn, strict=True))
+        size = max(1, _CHUNK_NUMBERS // (vectors.shape[1] * max(map(len, words))))
+        samples = []
+        for block in chunks(self.n_samples, size):
+            x, y, a, b = (vectors[[rows[word][block] for word in own]] for own in words)
+            axis = a.mean(axis=0) - b.mean(axis=0)
+            samples.append([np.einsum("wnd,nd->nw", own, axis, order="C") for own in (x, y)])
+        s_x, s_y = map(np.concatenate, zip(*samples, strict=True))
         effect_sizes, variances = _effects(s_x, s_y, self.variance)
         defined = np.isfinite(effect_sizes)
         details: dict[str, Any] = {
@@ -224,25 +231,6 @@ class CEAT(BaseMetric):
         }
         values = {name: getattr(combined, name) for name in [*self.nan_values][1:]}
         return self._measured(combined.effect_size, details, **values)
-
-    def _associations(
-        self, bank: Mapping[str, Vectors], words: Sequence[Sequence[str]], chunk: slice
-    ) -> list[Vectors]:
-        """Return s(w, A, B) in some samples, for both target sets: (n_samples, n_words).
-
-        A word has one context per sample. Its draws depend only on the seed.
-        """
-
-        def sampled(word: str) -> Vectors:
-            generator = generator_of_word(self._seed, word)
-            return bank[word][generator.integers(len(bank[word]), size=self.n_samples)[chunk]]
-
-        near, far = (sum(map(sampled, part)) / len(part) for part in words[2:])
-        axis = near - far
-        return [
-            np.column_stack([np.einsum("nd,nd->n", sampled(word), axis) for word in part])
-            for part in words[:2]
-        ]
 
 
 def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, Vectors]:
