@@ -10,8 +10,6 @@ from typing import Any, TypeAlias, TypeVar
 from wefe._checks import check_choice, check_sequence, found, plain_name
 from wefe.metrics._base import BaseMetric
 
-#: Other names of registered metrics, as used in articles.
-_ALSO_CALLED = {"weates": "weat", "wefat": "scweat"}
 _registry: dict[str, type[BaseMetric]] = {}
 
 MetricClass = TypeVar("MetricClass", bound=type[BaseMetric])
@@ -105,13 +103,7 @@ def get_metric(name: str) -> type[BaseMetric]:
     >>> get_metric("direct-bias")
     <class 'wefe.metrics._projection.DirectBias'>
     """
-    plain = plain_name(str(name))
-    known = {plain_name(metric.metric_short_name): metric for metric in _all_metrics()} | _registry
-    if plain not in known:
-        plain = _ALSO_CALLED.get(plain, plain)
-    if plain not in known:
-        check_choice("metric", name, metric_names())
-    return known[plain]
+    return metric_names()[metric_name(name)]
 
 
 def metric_names() -> dict[str, type[BaseMetric]]:
@@ -122,10 +114,13 @@ def metric_names() -> dict[str, type[BaseMetric]]:
 
 def metric_name(text: str) -> str:
     """Return the name of a metric in :func:`metric_names` for any name by which it is found."""
-    if plain_name(text) == "weates":
-        return "weat-es"
-    kind = get_metric(text)
-    return next(name for name, each in metric_names().items() if each is kind)
+    names, plain = metric_names(), plain_name(str(text))
+    of_classes = {plain_name(kind.__name__): name for name, kind in reversed(names.items())}
+    # Articles call SC-WEAT so, too.
+    known = {"wefat": "sc-weat"} | {plain_name(name): name for name in names} | of_classes
+    if plain not in known:
+        check_choice("metric", text, names)
+    return known[plain]
 
 
 def as_metric(metric: object) -> BaseMetric:
