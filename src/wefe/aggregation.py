@@ -13,7 +13,6 @@ import pandas as pd
 
 from wefe._checks import check_choice, found, logger
 from wefe.metrics._base import BaseMetric
-from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import list_metrics
 
 __all__ = ["aggregate"]
@@ -132,7 +131,6 @@ def aggregated(
             )
         no_bias = part.drop_duplicates("query_name").set_index("query_name")["no_bias_value"]
         no_bias = no_bias if answered.empty else no_bias[answered.columns]
-        scale = Scale(str(metric), tuple(part[["scale_min", "scale_max"]].iloc[0]), no_bias.mean())
         column, best = _total(function, answered, no_bias)
         columns = {
             "query_set": query_set,
@@ -140,7 +138,7 @@ def aggregated(
             "model_name": matrix.index,
             "score": column.reindex(matrix.index).to_numpy(),
             "best": best,
-            "aggregation": _describe(function, scale, notes),
+            "aggregation": _describe(function, part.iloc[0], no_bias.mean(), notes),
             "n_scores": answered.shape[1],
             "left_out": [left_out] * len(matrix),
             "n_queries": part["n_queries"].iloc[0],
@@ -173,26 +171,23 @@ def _total(
     return values.mean(axis=1), float(no_bias.mean())
 
 
-def _describe(function: Aggregation, scale: Scale, notes: list[str]) -> str:
+def _describe(function: Aggregation, first: pd.Series, no_bias: float, notes: list[str]) -> str:
     """Return the wording in headings, with a caution if the order of the metric may not hold.
 
     Scores that cancel around 0 go to `notes` instead, because their heading is documented.
     """
     if callable(function):
         return _CUSTOM
-    low, high = scale.value_range
-    two_sided = low < scale.no_bias_value < high
-    folds = low < 0 and function.startswith("abs")
-    if function == "bias_avg" or not (two_sided or folds):
-        return DESCRIPTIONS[function]
-    if scale.no_bias_value != 0:
-        return DESCRIPTIONS[function] + CAUTION
-    if function in ("sum", "avg"):
-        notes.append(
-            f"{function!r} can rank models in the wrong order for {scale.label}, because scores on "
-            "both sides of 0 cancel. Use 'bias_avg'"
-        )
-    return DESCRIPTIONS[function]
+    way, low = DESCRIPTIONS[function], first["scale_min"]
+    if low < no_bias < first["scale_max"] or (low < 0 and function.startswith("abs")):
+        if no_bias != 0 and function != "bias_avg":
+            return way + CAUTION
+        if function in ("sum", "avg"):
+            notes.append(
+                f"{function!r} can rank models in the wrong order for {first['metric']}, because "
+                "scores on both sides of 0 cancel. Use 'bias_avg'"
+            )
+    return way
 
 
 def metric_of_label(label: str) -> type[BaseMetric] | None:
