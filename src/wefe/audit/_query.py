@@ -500,16 +500,11 @@ def mean_attribute_differences(
         if reason is None and in_pairs:
             sets, reason = paired(sets, **lookup)
         a, b = (part.vectors for part in sets)
-        row = {
-            "mean_attribute_difference": math.nan if reason else _distance(a, b),
-            "n_words_1": len(a),
-            "n_words_2": len(b),
-            "words_lost": ", ".join(lost),
-            "nan_reason": reason,
-        }
-        rows.append(row)
+        distance = math.nan if reason else _distance(a, b)
+        rows.append((distance, len(a), len(b), ", ".join(lost), reason))
+    columns = ["mean_attribute_difference", "n_words_1", "n_words_2", "words_lost", "nan_reason"]
     names = unique_labels([model.name for model in given], "models")
-    table = pd.DataFrame(rows, index=pd.Index(names, name="model_name"))
+    table = pd.DataFrame(rows, names, columns).rename_axis("model_name")
     return table.sort_values("mean_attribute_difference", ascending=False, kind="stable")
 
 
