@@ -261,12 +261,8 @@ def _built_in() -> Iterator[Requirements]:
         "SAME": [{}, {"n_groups": 3}],
         "SCWEAT": [{}, {"metric_params": {"reduce": "mean_abs"}}],
     }
-    ours = [
-        metric
-        for metric in list_metrics()
-        if metric.__module__.startswith("wefe.metrics.") and not metric.needs_vocabulary
-    ]
     yield check_requirements(IndividualBias)
-    for metric in sorted(ours, key=lambda metric: metric.__name__ != "WEAT"):
-        for options in variants.get(metric.__name__, [{}]):
-            yield check_requirements(metric, **options)
+    for metric in sorted(list_metrics(), key=lambda metric: metric.__name__ != "WEAT"):
+        if metric.__module__.startswith("wefe.metrics.") and not metric.needs_vocabulary:
+            for options in variants.get(metric.__name__, [{}]):
+                yield check_requirements(metric, **options)
