@@ -250,19 +250,11 @@ class QueryAudit(Facts):
             f"{len(self.all_biases)} words beyond {self.epsilon:.0%} of that",
         ]
         if self.comparison is not None:
-            lines.append(f"- {self._effect()}, {p_and_auc(self.comparison)}")
+            lines.append(f"- {_effect(self.comparison)}, {p_and_auc(self.comparison)}")
         if lost := sum(len(use.lost) for use in self.targets + self.attributes):
             lines.append(f"- words lost: {lost}")
         lines += [f"- {warning}" for warning in self.warnings] or ["- no warnings"]
         return "\n".join(lines) + ">"
-
-    def _effect(self) -> str:
-        compared: Any = self.comparison
-        if math.isnan(compared.effect_size):
-            return "effect size undefined"
-        share = f"{compared.share_of_largest:z.0%} of the attainable"
-        largest = compared.largest_effect_size
-        return f"effect size {compared.effect_size:z.2f} ({share} {largest:.2f})"
 
 
 def audit_query(
@@ -371,6 +363,13 @@ def _compared(weat: WEAT, embedded: EmbeddedQuery, x: Vectors, y: Vectors) -> Ta
         auc=float(auc),
         threshold_accuracy=float((1 + np.abs(above - others).max()) / 2),
     )
+
+
+def _effect(found: TargetComparison) -> str:
+    if math.isnan(found.effect_size):
+        return "effect size undefined"
+    share = f"{found.share_of_largest:z.0%} of the attainable {found.largest_effect_size:.2f}"
+    return f"effect size {found.effect_size:z.2f} ({share})"
 
 
 def p_and_auc(found: TargetComparison) -> str:
