@@ -144,8 +144,7 @@ def check_requirements(
     check_bool("theorems", theorems)
     n_groups = _n_groups(instance, n_groups)
     check_positive_int("n_trials", n_trials)
-    seeds = np.random.SeedSequence(as_seed(random_state)).spawn(4)
-    first, *streams = [np.random.default_rng(seed) for seed in seeds]
+    first, *streams = np.random.default_rng(as_seed(random_state)).spawn(4)
     probe = _search.Probe(instance, params, n_groups)
     known = theorems_of(instance, params, n_groups) if theorems else {}
     _search.check_repeatable(probe, first)
