@@ -221,7 +221,7 @@ class QueryAudit(Facts):
         'effect-without-separation', 'large-effect-tiny-biases', 'large-but-not-significant',
         'other-direction', 'unequal-sets'.
         """
-        # What all words share is no finding about a score that compares target sets.
+        # Only ECT misses what all words of a set share.
         return tuple(each for each in _warnings(self) if each.kind != "shared-lean")
 
     def to_frame(self) -> pd.DataFrame:

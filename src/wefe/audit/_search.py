@@ -128,7 +128,7 @@ class Probe:
         components = params.get("n_components", 1)
         dim = max(n_groups, components) + 2
         self.shape = n_groups, max(2, components + 1), dim
-        self.words_shape = 1 if isinstance(metric, IndividualBias) else 4, dim
+        self.words_shape = (1 if isinstance(metric, IndividualBias) else 4), dim
         self.query, self.words = self._query()
         self.b_0 = float(metric.scale(self.query, **params).no_bias_value)
         self.scores: list[float] = []
