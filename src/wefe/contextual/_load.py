@@ -166,18 +166,17 @@ def load_encoder(
     check_given(partial(check_number, at_least=0), max_texts=max_texts)
     checked = None if templates is None else check_templates("templates", templates)
     shared: dict[str, Any] = {"prompt": prompt, "batch_size": batch_size, "progress": progress}
-    of_models = {"device": device, "dtype": dtype}
     function = _function_of(source)
     encoder: Encoder | FunctionEncoder
     if function is None:
         _refuse("functions, and source is a model", rate=rate)
-        opened = _open(source, revision=revision, **of_models)
+        opened = _open(source, revision, device, dtype)
         encoder = Encoder(*opened[:3], label=name or opened[3], max_length=max_length, **shared)
         _check_pooling(encoder, pooling, max_length)
     else:
         whole = "models, and source is a function, which encodes whole texts"
         of_words = None if pooling in ("auto", "sentence") else pooling
-        _refuse(whole, **of_models, pooling=of_words, max_length=max_length)
+        _refuse(whole, device=device, dtype=dtype, pooling=of_words, max_length=max_length)
         if cache and not (revision or name):
             raise TypeError(
                 "the cache identifies a function by its revision or name. Give one, for example "
@@ -233,7 +232,7 @@ def _is_a(value: object, library: str, name: str) -> bool:
     return kind is not None and isinstance(value, kind)
 
 
-def _open(source: Any, *, revision: str | None, device: str | None, dtype: str | None) -> _Opened:
+def _open(source: Any, revision: str | None, device: str | None, dtype: str | None) -> _Opened:
     torch = import_library("torch", "transformers", "load_encoder")
     import_library("transformers", "transformers", "load_encoder")
     check_given(partial(check_choice, choices=_DTYPES), dtype=dtype)
