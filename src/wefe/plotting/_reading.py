@@ -113,13 +113,11 @@ _HOVER = (
 class Reading:
     """Scores and how to read them.
 
-    `table` has one row per 'model' and 'query'; `models` and `queries` are in its order. Unknown
-    facts are NaN there and '' here. With an `aggregation`, the last query is the aggregate.
+    `table` has one row per 'model' and 'query'. Unknown facts are NaN there and '' here. With an
+    `aggregation`, the last query is the aggregate.
     """
 
     table: pd.DataFrame
-    models: list[str]
-    queries: list[str]
     metric: str
     query_set: str
     aggregation: str
@@ -130,7 +128,6 @@ class Reading:
         is_tidy = isinstance(results, pd.DataFrame) and {"query_name", "score"} <= {*results}
         matrix: Any = scores_matrix(results) if is_tidy else results  # type: ignore[arg-type]
         matrix = check_table("results", matrix, "run_queries", "models", "queries")
-        models, queries = map(list, matrix.axes)
         read = _of_scores if is_tidy else _of_matrix
         known, metric, query_set, way = read(results, matrix)
         table = known.rename_axis(["model", "query"]).reindex(columns=FACTS).reset_index()
@@ -139,7 +136,7 @@ class Reading:
         table["start"] = table["no_bias_value"].fillna(0.0)
         table["opposite"] = table["warnings"].astype(str).str.startswith(OPPOSITE)
         query_set = "" if query_set == "Unnamed queries set" else query_set
-        return cls(table, models, queries, metric, query_set, way)
+        return cls(table, metric, query_set, way)
 
     def title(self) -> str:
         if self.metric and self.query_set:
@@ -154,15 +151,16 @@ class Reading:
 
     def labels(self) -> tuple[dict[str, str], str]:
         """Return names without their common part, and that part as a sentence."""
-        short, repeated = shorten(self.queries)
+        queries = list(self.table["query"].unique())
+        short, repeated = shorten(queries)
         if self.aggregation:
-            short, repeated = [*self.queries[:-1], self.aggregation.capitalize()], ""
-        names = zip([*self.queries, *self.models], [*short, *self.models], strict=True)
-        return dict(names), repeated
+            short, repeated = [*queries[:-1], self.aggregation.capitalize()], ""
+        models = {name: name for name in self.table["model"]}
+        return dict(zip(queries, short, strict=True)) | models, repeated
 
     def notes(self) -> dict[str, object]:
         table = self.table
-        is_lost = table["score"].isna() & (table["query"] != self.queries[-1])
+        is_lost = table["score"].isna() & (table["query"] != table["query"].iloc[-1])
         n_lost, n_opposite = table["query"][is_lost].nunique(), int(table["opposite"].sum())
         queries = count(n_lost, "query", "queries")
         scores = count(n_opposite, "score is", "scores are")

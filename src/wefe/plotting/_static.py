@@ -150,24 +150,24 @@ def _name_rows(axes: Axes, names: Sequence[str]) -> None:
 def _scores(scores: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     for (metric, query_set), group in parts_of(scores, ["metric", "query_set"]):
         reading = Reading.of(group)
-        table, n_queries = reading.table, len(reading.queries)
+        table = reading.table
+        queries, models = parts_of(table, "query"), parts_of(table, "model")
         is_long = len(table) > _MOST_BARS
-        high = 0.3 * n_queries if is_long else max(0.12 * len(table), 0.3 * n_queries)
+        high = 0.3 * len(queries) if is_long else max(0.12 * len(table), 0.3 * len(queries))
         figure, (axes,) = _figure(panel=(6, 1 + high))
         if is_long:
-            known = [own["score"].dropna() for _, own in parts_of(table, "query")]
-            axes.boxplot(known, orientation="horizontal", positions=range(n_queries), widths=0.6)
+            known = [own["score"].dropna() for _, own in queries]
+            axes.boxplot(known, orientation="horizontal", positions=range(len(known)), widths=0.6)
         else:
-            n_models = len(reading.models)
-            for position, (model, own) in enumerate(parts_of(table, "model")):
-                y, start = np.arange(n_queries) + offset(position, n_models), own["start"]
+            for position, (model, own) in enumerate(models):
+                y, start = np.arange(len(queries)) + offset(position, len(models)), own["start"]
                 length, look = own["score"] - start, {"color": colour_of(position), "label": model}
-                axes.barh(y, length, 0.72 / n_models, left=start, **look)
+                axes.barh(y, length, 0.72 / len(models), left=start, **look)
                 axes.hlines(y, own["score_lower"], own["score_upper"], color=INK, linewidth=1)
                 null = own["null_lower"], own["null_upper"]
                 axes.hlines(y, *null, color="#00000055", linewidth=2.5)
             figure.legend(loc="outside right upper")
-        _name_rows(axes, reading.queries)
+        _name_rows(axes, [query for query, _ in queries])
         axes.axvline(table["no_bias_value"].iloc[0], color=INK, linewidth=0.8)
         axes.set_xlabel(reading.axis_title())
         axes.set_title(reading.title())
