@@ -33,16 +33,11 @@ def environment(**options: Any) -> Environment:
         kind: lambda name, mark=mark: f"{mark}{name}{_END}" for mark, kind in _KINDS.items()
     }
     made.filters |= {
-        "number": number,
-        "p_value": p_value,
-        "percent": percent,
+        **{each.__name__: each for each in (number, p_value, percent, count, listed, cut)},
         "signed": lambda value: "" if value is None else f"{value:+.3f}",
         "rank": lambda rank: "–" if rank is None else f"{rank:g}",
         # Never -0.00.
         "correlation": lambda value: "n/a" if value is None else f"{round(value, 2) + 0.0:.2f}",
-        "count": count,
-        "listed": listed,
-        "cut": cut,
     }
     return made
 
