@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._visible import count
+from wefe._visible import count, listed
 from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._projections import AWAY
 from wefe.plotting._reading import check_frame, groups_of, parts_of
@@ -19,7 +19,6 @@ from wefe.plotting._style import (
     add_marks,
     add_points,
     apply_layout,
-    at_most,
     colour_of,
     shortened,
     spaced,
@@ -178,7 +177,7 @@ def plot_statistic(correlation: StatisticCorrelation) -> go.Figure:
     figure.update_xaxes(title_text=wrap(statistic_name, 70))
     figure.update_yaxes(title_text=wrap(bias_name, 44), zeroline=True)
     figure.update_layout(height=420, showlegend=False)
-    r, lost = correlation.pearson, ", ".join(at_most(correlation.lost))
+    r, lost = correlation.pearson, listed(correlation.lost)
     interval = f" (95 % interval {r.lower:.2f} to {r.upper:.2f})" * math.isfinite(r.lower)
     notes = {
         f"Pearson r = {r.value:.2f}{interval}, Spearman {correlation.spearman.value:.2f}.": (

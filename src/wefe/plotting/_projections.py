@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from wefe._visible import listed
 from wefe.explore._pages import distribution_of
 from wefe.plotting._reading import check_frame, groups_of, parts_of
 from wefe.plotting._style import (
@@ -16,7 +17,6 @@ from wefe.plotting._style import (
     add_marks,
     add_points,
     apply_layout,
-    at_most,
     colour_of,
     escape,
     grid,
@@ -106,7 +106,7 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
     texts, numbers = ("model", "set", "word", "group"), ("projection", "chance")
     table = check_frame(frame, texts, numbers, group="", chance=np.inf)
     groups = groups_of(frame)
-    lost = ", ".join(at_most(list(table["word"][table["projection"].isna()].unique())))
+    lost = listed(table["word"][table["projection"].isna()].unique())
     table = table.dropna(subset="projection")
     if table.empty:
         raise ValueError("frame must have at least one word with a projection.")

@@ -44,12 +44,6 @@ def shorten(names: Sequence[str]) -> tuple[list[str], str]:
     return short.tolist(), f"Scores of each metric and query set: {parts['way'].dropna().iloc[0]}."
 
 
-def at_most(lines: Sequence[str], most: int = 5) -> list[str]:
-    """Return the first lines, and the number of further ones."""
-    more = len(lines) - most
-    return [*lines[:most], f"and {more} more"] if more > 0 else list(lines)
-
-
 def n_lines(label: str) -> int:
     return label.count("<br>") + 1
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
 
-from wefe._visible import count, templates
+from wefe._visible import count, listed, templates
 
 TEMPLATES = Path(__file__).parent / "templates"
 # Marks around names in a sentence: characters that occur in no text and are removed from names.
@@ -80,18 +79,6 @@ def p_value(value: float | None) -> str:
     if value is None:
         return ""
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Format names as a list in words.
-
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
-    ('a, b and c', 'a, b and 1 more')
-    """
-    shown = list(names)
-    if len(shown) > most:
-        shown = [*shown[:most], f"{len(shown) - most} more"]
-    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
 def percent(share: float | None) -> str:
