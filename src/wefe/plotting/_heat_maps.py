@@ -119,7 +119,7 @@ def draw_cells(
 
     Names of columns take what they need of the room below; plotly turns those that would overlap.
     """
-    across, room_px = [wrap(name, 24) for name in table.columns], 130
+    across, room_px = [wrap(name, 24) for name in table.columns], 150
     if height_px(across) > max(LINE_PX, cell_px[0]):
         across, room_px = [wrap(name, 60) for name in table.columns], 350
     figure = stacked([cell_px[1] * len(table) + room_px], 0)
