@@ -91,8 +91,7 @@ def findings(run: Run) -> Findings:
 
 
 def _values(frame: pd.DataFrame, column: str) -> Values:
-    keys = frame[["item", "score", "model"]].itertuples(index=False, name=None)
-    return dict(zip(keys, frame[column], strict=True))
+    return frame.set_index(["item", "score", "model"])[column].to_dict()
 
 
 def _pilot(study: SilhouetteStudy) -> Values:
