@@ -121,7 +121,12 @@ def _join(path: Path, vectors: Any, vocabulary: Vocabulary | None) -> TableSourc
             f"of shape {vectors.shape} of {vectors.dtype}."
         )
     if vocabulary is None:
-        vocabulary = _beside(path)
+        vocabulary = path.with_suffix(".txt")
+        if not vocabulary.is_file():
+            raise ValueError(
+                f"{path} holds no words, and there is no file {vocabulary.name!r} beside it. Say "
+                "where the words are, or give them: vocabulary=..."
+            )
     if isinstance(vocabulary, str | os.PathLike):
         where = str(vocabulary)
         vocabulary = _words_of(Path(vocabulary))
@@ -142,16 +147,6 @@ def _words_of(path: Path) -> list[str]:
             "the words only, or pass a list of them: vocabulary=..."
         )
     return lines
-
-
-def _beside(path: Path) -> Path:
-    vocabulary = path.with_suffix(".txt")
-    if not vocabulary.is_file():
-        raise ValueError(
-            f"{path} holds no words, and there is no file {vocabulary.name!r} beside it. Say "
-            "where the words are, or give them: vocabulary=..."
-        )
-    return vocabulary
 
 
 # ---- Files of gensim -----------------------------------------------------------------------------

@@ -23,9 +23,8 @@ _MAX_DIMENSIONS, _MAX_BYTES = 32, 2**60
 
 # What numpy calls the types that are read; bfloat16, which it lacks, comes as raw integers.
 DTYPES = {"BF16": "<u2"} | {
-    f"{kind}{8 * size}": f"<{kind.lower()}{size}"
-    for kind, sizes in {"F": (2, 4, 8), "I": (1, 2, 4, 8), "U": (1, 2, 4, 8)}.items()
-    for size in sizes
+    name: f"<{name[0].lower()}{int(name[1:]) // 8}"
+    for name in ("F16", "F32", "F64", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64")
 }
 
 
@@ -103,7 +102,8 @@ def _tensor(file: OpenFile, name: str, entry: Any, start: int) -> Tensor:
     itemsize = np.dtype(DTYPES.get(dtype, "V0")).itemsize
     # Where a 0 makes a tensor empty, numpy still multiplies the other lengths.
     if not (
-        all(type(size) is int and size >= 0 for size in [*shape, begin, n_bytes])
+        {*map(type, [*shape, begin, n_bytes])} == {int}
+        and min(*shape, begin, n_bytes) >= 0
         and len(shape) <= _MAX_DIMENSIONS
         and math.prod(max(length, 1) for length in shape) * itemsize < _MAX_BYTES
         and (dtype not in DTYPES or math.prod(shape) * itemsize == n_bytes)
