@@ -29,12 +29,15 @@ def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatAr
     """Yield rows of a vocabulary and their vectors (at least float32) that have a direction."""
     model.whole_table("a pass over all vectors")
     for part in chunks(len(model.vocab), max(1, _BLOCK_NUMBERS // model.dim)):
+        rows = np.arange(part.start, part.stop)
         block = model.table.rows(part)
         vectors = block.astype(np.promote_types(block.dtype, np.float32), copy=False)
         largest = np.abs(vectors).max(axis=1)
-        usable = np.flatnonzero((largest > 0) & (largest < np.inf))
-        if len(usable):
-            yield part.start + usable, vectors[usable]
+        usable = (largest > 0) & (largest < np.inf)
+        if usable.all():
+            yield rows, vectors
+        elif usable.any():
+            yield rows[usable], vectors[usable]
 
 
 def vocabulary_cosines(
