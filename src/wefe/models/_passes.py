@@ -22,7 +22,6 @@ _BLOCK_NUMBERS = 1 << 20
 _PLAIN = rf"([^0-9{re.escape(string.punctuation)}]{{1,19}})"
 
 Rows: TypeAlias = npt.NDArray[np.intp]
-Vectors: TypeAlias = npt.NDArray[np.float64]
 
 
 def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatArray]]:
@@ -86,7 +85,7 @@ def most_associated(
     n_words: int,
     ignore: Iterable[str] = (),
     rows: Rows | None = None,
-) -> list[tuple[Rows, Vectors]]:
+) -> list[tuple[Rows, FloatArray]]:
     """Return, per axis, the `n_words` rows whose unit vectors have the largest products with it.
 
     With the axis unit(he) - unit(she) the product is the bias by projection of Gonen and Goldberg

@@ -16,7 +16,6 @@ from wefe.models._types import FloatArray
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 Cosines: TypeAlias = npt.NDArray[np.float64]
-Approximate: TypeAlias = npt.NDArray[np.float32]
 Table: TypeAlias = FloatArray | VectorTable
 
 # Queries of one pass, rows of a block, and its numbers: larger ones are not faster, as measured.
@@ -169,7 +168,7 @@ def read(table: Table, rows: slice | Rows) -> FloatArray:
 
 
 def _scan(
-    table: Table, n_words: int, units: Approximate, k: int, of_query: Rows, banned: Rows
+    table: Table, n_words: int, units: FloatArray, k: int, of_query: Rows, banned: Rows
 ) -> Rows:
     """Return k candidates per query in any order; -1 for missing ones."""
     n_queries, dim = units.shape
@@ -230,7 +229,7 @@ def _faiss_index(table: Table, n_words: int, dim: int) -> Any:
 
 
 def _look_up(
-    index: Any, table: Table, n_words: int, units: Approximate, k: int, of_query: Rows, banned: Rows
+    index: Any, table: Table, n_words: int, units: FloatArray, k: int, of_query: Rows, banned: Rows
 ) -> Rows:
     """Return candidates from the index; if a query has too few, search everything."""
     rows: Rows = index.search(units, k + int(np.bincount(of_query).max(initial=0)))[1]

@@ -279,8 +279,7 @@ class TableSource(VectorSource):
             return
         index = self.table.key_to_index
         there = sorted((index[word], word) for word in words if word in index)
-        rows = np.array([row for row, _ in there], dtype=np.intp)
-        yield [word for _, word in there], self.table.rows(rows)
+        yield [word for _, word in there], self.table.rows([row for row, _ in there])
 
 
 def table_source(words: Sequence[str], vectors: Any, label: str, name: str) -> TableSource:
