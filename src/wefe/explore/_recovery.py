@@ -144,9 +144,9 @@ def recovery_tests(
             test = dataclasses.replace(test, nan_reason=why or test.nan_reason)
             tests.append(("projections", name, test, on_words))
     records = []
-    for name, group, test, noted in tests:
+    for *names, test, noted in tests:
         facts = test.value, test.chance, *test.interval, test.p_value, test.n_words
-        records.append((name, group, *facts, "; ".join(filter(None, [test.nan_reason, *noted]))))
+        records.append((*names, *facts, "; ".join(filter(None, [test.nan_reason, *noted]))))
     return pd.DataFrame(records, columns=_COLUMNS)
 
 

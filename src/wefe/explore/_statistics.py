@@ -186,15 +186,15 @@ def correlate_with_statistic(
     towards = check_choice("group", group or directions.groups[0], directions.groups)
     position = directions.groups.index(towards)
     has_number = np.isfinite(numbers)
-    without_number = tuple(numbers.index[~has_number])
+    no_number = tuple(numbers.index[~has_number])
     asked = list(numbers.index[has_number])
     words, _, vectors, lost = look_up(model, asked, preprocessors, name)
-    if without_number:
-        logger.warning("%s: no number, left out: %s", name, ", ".join(without_number))
+    if no_number:
+        logger.warning("%s: no number, left out: %s", name, ", ".join(no_number))
     if len(words) < _FEWEST:
         raise ValueError(
             f"a correlation needs at least {_FEWEST} words with a number and a vector; got "
-            f"{len(words)} of {len(numbers)}. {len(without_number)} words have no number, "
+            f"{len(words)} of {len(numbers)}. {len(no_number)} words have no number, "
             f"and {model.name} lacks {len(lost)} ({', '.join(lost[:5])})."
         )
     measured, bias = "cosine with the direction", directions.cosines(vectors)[:, position]
@@ -208,8 +208,8 @@ def correlate_with_statistic(
     x: Vectors = np.array(numbers[words], dtype=np.float64)
     names = model.name, name, f"{measured} towards {towards}"
     table = pd.DataFrame({"word": words, "statistic": x, "bias": bias})
-    facts = {"lost": lost, "without_number": without_number}
-    return StatisticCorrelation(*names, table, **facts, **_estimates(x, bias, n_bootstrap, seed))
+    facts = _estimates(x, bias, n_bootstrap, seed) | {"lost": lost, "without_number": no_number}
+    return StatisticCorrelation(*names, table, **facts)
 
 
 def _numbers(statistic: Any) -> pd.Series[float]:
