@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -27,7 +27,7 @@ from wefe._checks import (
 from wefe._evaluation import Evaluation
 from wefe._same_words import on_same_words
 from wefe._visible import Facts
-from wefe._wordset import Nested, Weights
+from wefe._wordset import Nested
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Scale
 from wefe.metrics._geometry import Vectors
@@ -402,13 +402,15 @@ def bias_silhouettes(
             *(len(left_out), vary, listed(left_out, 10)),
         )
     is_fast = type(first.metric)._scores is not BaseMetric._scores
-    at_once = _MOST_RUNS if is_fast else 1
+    blocks = []
+    for runs in chunks(n_runs, _MOST_RUNS if is_fast else 1):
+        nested = map(Nested, [order[runs] for order in orders], sizes.T)
+        blocks.append(dict(zip(positions, nested, strict=True)))
     silhouettes = []
     n_subsets = len(evaluations) * n_runs * len(sizes)
     with progress_bar(n_subsets, scale.label, "subset", progress) as bar:
         for evaluation in evaluations:
-            subsets = _subsets(positions, sizes, orders, at_once)
-            curves = evaluation.scores_of(subsets, n_jobs, bar).reshape(n_runs, -1)
+            curves = evaluation.scores_of(blocks, n_jobs, bar).reshape(n_runs, -1)
             if sizes[-1].tolist() == lengths:
                 # All orders end in the same words; `why_not_comparable` has found the value near
                 # what these have, and a solver may have stopped a little apart.
@@ -459,15 +461,6 @@ def run_orders(lengths: Sequence[int], n_runs: int, seed: int, paired: bool = Fa
         seeds = ([seed, run, 0 if paired else position] for run in range(n_runs))
         orders.append(np.stack([np.random.default_rng(own).permutation(length) for own in seeds]))
     return orders
-
-
-def _subsets(
-    positions: Sequence[int], sizes: Sizes, orders: Sequence[Sizes], at_once: int
-) -> Iterator[dict[int, Weights]]:
-    """Yield the weights of the lists at these positions for some runs at once."""
-    for runs in chunks(len(orders[0]), at_once):
-        nested = map(Nested, [order[runs] for order in orders], sizes.T)
-        yield dict(zip(positions, nested, strict=True))
 
 
 def _check_within(curves: Vectors, scale: Scale) -> None:
