@@ -223,10 +223,10 @@ class BiasDirections:
         wide = np.asarray(vectors, dtype=np.float64)
         return np.asarray(wide - wide @ self.subspace.T @ self.subspace)
 
-    def _chance(self, frequent: FloatArray) -> float:
+    def _chance(self, cosines: FloatArray) -> float:
         """Return the direct bias that most frequent words do not exceed, given their cosines."""
-        strengths = self._strength(frequent)
-        usual = np.quantile(strengths, CLEAR, method="inverted_cdf") if len(strengths) else 0.0
+        known = self._strength(cosines[np.isfinite(cosines).all(axis=1)])
+        usual = np.quantile(known, CLEAR, method="inverted_cdf") if len(known) else 0.0
         return max(ROUNDING, float(usual))
 
     def _places(self, cosines: FloatArray, chance: float) -> Rows:

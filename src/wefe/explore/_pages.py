@@ -152,8 +152,7 @@ def model_page(
     frequent = bare_words(model, model.table.words_at(rows))
     parts = [projections_frame(model.name, VOCABULARY, frequent, cosines, directions)]
     extremes = extreme_words(model, n, directions, among=among, preprocessors=preprocessors)
-    known = cosines[np.isfinite(cosines).all(axis=1)]
-    least = directions._chance(known)
+    least = directions._chance(cosines)
     is_clear = directions._places(cosines, least) < len(directions.groups)
     extremes = extremes[extremes["word"].isin(pd.Series(frequent)[is_clear])].reset_index(drop=True)
     stereotypes = directions.criterion.stereotyped_words.items()
