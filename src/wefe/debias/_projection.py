@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import logger
-from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.metrics._geometry import ZERO_LENGTH, unit_rows
 from wefe.metrics._projection import RANK_TOLERANCE
 from wefe.models._types import FloatArray
 
@@ -141,11 +141,8 @@ def equalized(vectors: Vectors, originals: Vectors, basis: Vectors) -> Vectors:
     mean = vectors.mean(axis=0)
     y = mean - (mean @ basis.T) @ basis
     inside = originals @ basis.T
-    sides = inside - inside.mean(axis=0)
-    lengths = np.linalg.norm(sides, axis=1, keepdims=True)
-    sided = lengths > ZERO_LENGTH
-    towards = np.divide(sides, lengths, out=np.zeros_like(sides), where=sided)
+    sides = unit_rows(inside - inside.mean(axis=0), ZERO_LENGTH)
     height = float(np.linalg.norm(y))
-    result = y + math.sqrt(max(1 - height**2, 0.0)) * (towards @ basis)
+    result = y + math.sqrt(max(1 - height**2, 0.0)) * (sides @ basis)
     alone = y / height if height > ZERO_LENGTH else y
-    return np.asarray(np.where(sided, result, alone))
+    return np.asarray(np.where(np.isnan(result), alone, result))
