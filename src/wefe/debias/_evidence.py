@@ -83,13 +83,10 @@ def paired_scores(
         scores = table.mean(axis=1).tolist()
         left = (table.sum(axis=1, keepdims=True) - table) / max(n - 1, 1)
     else:
-
-        def scores_of(kept: Rows) -> list[float]:
-            return [score(column, kept) for column in table]
-
-        scores = scores_of(np.arange(n))
-        parts = (np.setdiff1d(np.arange(n), group) for group in deletion_groups(n))
-        left = np.array([scores_of(rows) for rows in parts]).reshape(-1, n_models).T
+        every = np.arange(n)
+        kept = [every, *(np.setdiff1d(every, group) for group in deletion_groups(n))]
+        scores, *without = [[score(column, rows) for column in table] for rows in kept]
+        left = np.array(without).reshape(-1, n_models).T
     return [
         {"before": scores[0], "after": after, **paired_errors([left[0]], [each])}
         for after, each in zip(scores[1:], left[1:], strict=True)
@@ -203,10 +200,8 @@ def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) 
     subject = f"{size} of the first {len(candidates)} words"
     k = min(_N_NEIGHBORS, len(candidates) - 1)
     sample = np.sort(rng.choice(len(candidates), size, replace=False))
-    near = [
-        nearest_neighbors(vectors, vectors[sample], k, exclude=sample)[0]
-        for vectors in (common.vectors(number, candidates) for number in range(len(common.models)))
-    ]
+    tables = (common.vectors(number, candidates) for number in range(len(common.models)))
+    near = [nearest_neighbors(table, table[sample], k, exclude=sample)[0] for table in tables]
     kept = [(near[0][:, :, None] == now[:, None]).any(axis=2).mean(axis=1) for now in near]
     note = "" if k == _N_NEIGHBORS else f"{k} neighbours, because there are few words"
     facts = {"measure": _KEPT, "subject": subject, "n": size, "best_value": 1.0, "note": note}
