@@ -84,8 +84,7 @@ def debias_encoder(
     criterion = as_criterion(criterion)
     if queries is None:
         queries = [] if criterion is None else criterion.queries()
-    asked: list[Any] = [*vocabulary, *flattened([*fit_params.values()]), *queries]
-    asked += [] if criterion is None else [criterion]
+    asked: list[Any] = [*vocabulary, *flattened(fit_params), *queries, *filter(None, [criterion])]
     before = encoder.snapshot(asked)
     method.fit(before, criterion=criterion, **fit_params)
     inner = encoder._source.encoder
