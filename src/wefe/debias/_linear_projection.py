@@ -90,19 +90,18 @@ class LinearProjection(RowwiseDebias):
                 f"words_by_class needs direction 'means'; direction {self.direction!r} needs "
                 "definitional_sets."
             )
-        sets: Any = definitional_sets
-        if not (representatives if self.direction == "pair" else words_by_class):
-            self._require(definitional_sets=sets)
-            sets = self._check_sets_size(sets, "definitional", None)
+        given: Any = representatives if self.direction == "pair" else words_by_class
+        if not given:
+            self._require(definitional_sets=definitional_sets)
+            sets = self._check_sets_size(definitional_sets, "definitional", None)
         if self.direction == "pca":
             self._fit_subspace(model, sets, None)
             basis = self.bias_subspace_[: self.n_components or max(map(len, sets)) - 1]
         elif self.direction == "pair":
-            one = [representatives or sets[0]]
-            (words,) = self._check_sets_size(one, "representatives", None)
+            (words,) = self._check_sets_size([given or sets[0]], "representatives", None)
             basis = class_directions(model, {word: [word] for word in words})
         else:
-            basis = class_directions(model, words_by_class or dict(enumerate(class_columns(sets))))
+            basis = class_directions(model, given or dict(enumerate(class_columns(sets))))
         self.bias_subspace_ = basis[: self.n_components]
         self.bias_direction_ = self.bias_subspace_[0]
         self.map_ = Erasure(self.bias_subspace_, self.bias_subspace_)
