@@ -63,6 +63,10 @@ class _ClassDebias(RowwiseDebias):
     n_words: int | None
     neutral: bool = False
 
+    @property
+    def _fit_reads_vocabulary(self) -> bool:  # type: ignore[override]
+        return self.n_words is not None
+
     @fits()
     def fit(
         self,
@@ -190,8 +194,6 @@ class INLP(_ClassDebias):
     >>> method.accuracies_[[0, -1]].round(1)  # from perfect to chance
     array([1. , 0.5])
     """
-
-    _fit_reads_vocabulary: ClassVar[bool] = True
 
     pca_args: ClassVar[None] = None  # type: ignore[misc]  # no parameter: it has no PCA
     n_iterations: Count = 35
@@ -402,10 +404,6 @@ class LEACE(_ClassDebias):
     shrinkage: bool = True
     svd_tol: NotNegative = 0.01
     n_words: OptionalCount = None
-
-    @property
-    def _fit_reads_vocabulary(self) -> bool:  # type: ignore[override]
-        return self.n_words is not None
 
     def _learn(self, name: str, vectors: Vectors, labels: Labels) -> None:
         self.map_ = leace_map(
