@@ -130,10 +130,9 @@ class DoubleHardDebias(RowwiseDebias):
         rng = np.random.default_rng(self.random_state)
         alignments, pcas = [], []
         for component in components:
-            cleaned_pairs = [cleaned(part.vectors, self.mean_, component) for part in complete]
-            pcas.append(self._identify_bias_subspace(cleaned_pairs))
-            bias = pcas[-1].components_[0]
-            neutral = [remove(cleaned(side, self.mean_, component), bias) for side in biased]
+            clean = cleaner(component, self.mean_)
+            pcas.append(self._identify_bias_subspace([clean(part.vectors) for part in complete]))
+            neutral = [remove(clean(side), pcas[-1].components_[0]) for side in biased]
             alignments.append(alignment(neutral, rng))
         self.alignments_ = np.array(alignments)
         chosen = self.chosen_component_ = int(np.argmin(alignments))
@@ -179,7 +178,7 @@ class DoubleHardDebias(RowwiseDebias):
         return bare_words(model, model.table.words_at(np.concatenate(sides)))
 
     def _map_ignored(self, vectors: FloatArray) -> FloatArray:
-        return cleaned(vectors, self.mean_, self.frequency_direction_)
+        return cleaner(self.frequency_direction_, self.mean_)(vectors)
 
 
 def vocabulary_covariance(model: WordEmbeddingModel) -> tuple[Vectors, Vectors]:
@@ -209,11 +208,9 @@ def principal_directions(covariance: Vectors, mean: Vectors) -> Vectors:
     return np.ascontiguousarray(directions)
 
 
-def cleaned(vectors: FloatArray, mean: Vectors, direction: Vectors) -> FloatArray:
-    """Return w - mean - (direction . w) direction for each row w; w itself is not centred."""
-    result = remove(vectors, direction)
-    result -= mean.astype(result.dtype)
-    return result
+def cleaner(direction: Vectors, mean: Vectors) -> Erasure:
+    """Return the map w - mean - (direction . w) direction of rows w; w itself is not centred."""
+    return Erasure(direction[None], direction[None], -mean)
 
 
 def alignment(sides: Sequence[FloatArray], rng: np.random.Generator) -> float:
