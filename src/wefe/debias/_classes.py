@@ -203,9 +203,7 @@ class INLP(_ClassDebias):
     random_state: RandomState = 0
 
     def _learn(self, name: str, vectors: Vectors, labels: Labels) -> None:
-        held_out = _held_out(labels, np.random.default_rng(self.random_state))
-        limit = _chance(labels[held_out]) if self.min_accuracy is None else self.min_accuracy
-        self.directions_, accuracies = self._found(vectors, labels, held_out, limit)
+        self.directions_, accuracies, limit = self._found(vectors, labels)
         self.accuracies_: Vectors = np.array(accuracies)
         self.map_ = Erasure(self.directions_, self.directions_)
         self.projection_: Vectors = self.map_.matrix
@@ -220,12 +218,12 @@ class INLP(_ClassDebias):
             *(name, len(self.directions_), accuracies[-1], accuracies[0]),
         )
 
-    def _found(
-        self, vectors: Vectors, labels: Labels, held_out: Members, limit: float
-    ) -> tuple[Vectors, list[float]]:
-        """Return orthonormal directions and accuracies; `vectors` change in place."""
+    def _found(self, vectors: Vectors, labels: Labels) -> tuple[Vectors, list[float], float]:
+        """Return orthonormal directions, accuracies, and their limit; `vectors` change in place."""
         from sklearn.svm import LinearSVC
 
+        held_out = _held_out(labels, np.random.default_rng(self.random_state))
+        limit = _chance(labels[held_out]) if self.min_accuracy is None else self.min_accuracy
         vectors /= math.sqrt(float(np.einsum("ij,ij->", vectors, vectors)) / len(vectors))
         order = np.argsort(held_out, kind="stable")
         vectors[:] = vectors[order]
@@ -254,7 +252,7 @@ class INLP(_ClassDebias):
                 )
                 break
             basis = np.concatenate([basis, new])
-        return basis, accuracies
+        return basis, accuracies, limit
 
 
 def _held_out(labels: Labels, rng: np.random.Generator) -> Members:
