@@ -95,11 +95,9 @@ def debias_file(
     with _opened(source, path, vocab_prefix, trust_pickle, progress) as model:
         if fit_params or not method.__sklearn_is_fitted__():
             method.fit(model, **method._fit_params(fit_params, ignore))
-        # A method may have its own `transform`.
-        is_rowwise = isinstance(method, RowwiseDebias) and (
-            type(method).transform is WordDebias.transform
-        )
-        if not is_rowwise or isinstance(model.table, ForeignVectors):
+        # A method may have a `transform` of its own.
+        own = type(method).transform is not WordDebias.transform
+        if own or not isinstance(method, RowwiseDebias) or isinstance(model.table, ForeignVectors):
             mitigated = method.transform(model, target, ignore)
             n_changed = int((model.vectors != mitigated.vectors).any(axis=1).sum())
             mitigated.save(path, progress=progress)
