@@ -413,9 +413,6 @@ _BLOCK_NUMBERS = 1 << 18
 class WordDebias(BaseDebias):
     """Base class of methods that change some words of a model and leave the others alone."""
 
-    bias_subspace_: Vectors
-    bias_direction_: Vectors
-
     #: Whether `fit` reads the whole vocabulary, not only the words it is given.
     _fit_reads_vocabulary: ClassVar[bool] = False
     #: The attribute with words that lose what makes them words of a class unless they are ignored.

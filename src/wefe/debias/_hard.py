@@ -32,8 +32,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 class _SubspaceDebias(RowwiseDebias):
     """Neutralise, then equalize; `fit` sets `bias_subspace_` and `equalize_sets_`."""
 
-    equalize_sets_: list[tuple[str, ...]]
-
     def _settled(self, model: WordEmbeddingModel, fates: Fates) -> dict[int, Vectors]:
         """Equalize sets, even of words that are ignored (and so not neutralised) or no target."""
         sets = self.equalize_sets_
