@@ -245,23 +245,22 @@ def _limits_of_rankings(
 
 # What is checked
 
-_Row: TypeAlias = dict[Any, Any]
+_Row: TypeAlias = tuple[Any, ...]
 
 
-def _units(scores: pd.DataFrame) -> Iterator[tuple[_Row, pd.DataFrame]]:
+def _units(scores: pd.DataFrame) -> Iterator[tuple[list[Any], pd.DataFrame]]:
     """Yield the scores whose mean is checked, with their names."""
     for place, unit in scores.groupby(_UNIT, sort=False):
-        yield {name: each or None for name, each in zip(_UNIT, place, strict=True)}, unit
+        yield [each or None for each in place], unit
 
 
 def _limited(now: pd.DataFrame, limits: Mapping[str, float]) -> Iterator[_Row]:
     for names, unit in _units(now[now["metric"].isin(limits)]):
-        value, most = unit["bias"].mean(skipna=False), limits[names["metric"]]
+        value, most = unit["bias"].mean(skipna=False), limits[names[0]]
         reason = _missing(unit, "scores are missing")
         if value > most:
             reason = f"{value:.6g} is more than {most:.6g}"
-        row = {"limit": "max", "n_scores": len(unit), "value": value, "most": most}
-        yield {**names, **row, "reason": reason}
+        yield (*names, "max", len(unit), value, math.nan, most, reason)
 
 
 def _increased(both: pd.DataFrame, share: float, is_relative: bool) -> Iterator[_Row]:
@@ -272,8 +271,7 @@ def _increased(both: pd.DataFrame, share: float, is_relative: bool) -> Iterator[
         reason = reason or _missing(unit, "scores have no baseline", "bias_before")
         if value > most:
             reason = f"{value:.6g} is more than {most:.6g}; the baseline has {was:.6g}"
-        row = {"limit": "increase", "n_scores": len(unit), "value": value, "baseline": was}
-        yield {**names, **row, "most": most, "reason": reason}
+        yield (*names, "increase", len(unit), value, was, most, reason)
 
 
 def _missing(unit: pd.DataFrame, what: str, column: str = "bias") -> str | None:
