@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
@@ -15,8 +15,7 @@ from wefe import datasets
 from wefe._checks import check_known, logger
 from wefe._files import read_text, text_lines
 from wefe.datasets import list_criteria
-from wefe.metrics._registry import as_metric, metric_names
-from wefe.query import Query
+from wefe.metrics._registry import as_metric
 from wefe.study._entries import MetricPart, Words
 from wefe.study._schema import Name, Part, blaming, check_once, check_params, name_or_file, refuse
 
@@ -225,12 +224,6 @@ class SilhouetteEntry(MetricPart):
         elif self.metric == "rnsb":
             defaults |= metric._report_params(self.params, random_state=random_state)
         return {**defaults, **self.params}
-
-    def pick(self, queries: Sequence[Query]) -> list[Query]:
-        """Return the queries of a query set, in the template of the metric."""
-        metric = metric_names()[self.metric]()
-        parts_of = metric._on_one_list if self.join else metric.subqueries
-        return list(dict.fromkeys(part for query in queries for part in parts_of(query)))
 
 
 Texts: TypeAlias = str | list[str]

@@ -177,12 +177,14 @@ class Planned:
         own = ("n_runs", "step", "k_min", "unequal", "value_range", "no_bias_value")
         options = entry.model_dump(include={*own})
         options["random_state"] = self._declaration.random_state
-        scale = as_metric(entry.metric).scale(None, **entry.run_params())
-        query_set = entry.query_set
+        metric, query_set = as_metric(entry.metric), entry.query_set
+        scale = metric.scale(None, **entry.run_params())
         about = self._about(entry, query_set)
-        queries = entry.pick(self._query_sets[query_set].queries)
+        # In the template of the metric.
+        parts_of = metric._on_one_list if entry.join else metric.subqueries
+        parts = itertools.chain(*map(parts_of, self._query_sets[query_set].queries))
         lists = ("targets", "attributes") if entry.vary == "both" else (entry.vary,)
-        for vary, (name, query) in itertools.product(lists, _named(queries)):
+        for vary, (name, query) in itertools.product(lists, _named([*dict.fromkeys(parts)])):
             of_lists = {"options": {"vary": vary, **options}, "query": self._known(query)}
             place = {"metric": scale.label, "query_set": query_set, "query": name, "vary": vary}
             yield Job("silhouette", labels, place, {**about, **of_lists})
