@@ -341,7 +341,7 @@ def test_a_file_that_changes_during_the_study_fails_and_is_read_anew(folder):
 
     def score_and_change(place, what):
         value = original(place, what)
-        if place.unit.entry.label == "whole" and next(n_scores) == 1:
+        if place.opened.unit.entry.label == "whole" and next(n_scores) == 1:
             change_vector(folder / "whole.txt", "algebra")
         return value
 

@@ -198,7 +198,11 @@ class StudyResults:
             The last column is the aggregate, without queries that some model has no score for
             (or without such models: ``missing = "models"``) and models with a failed task.
         """
-        metric, query_set = self._place(metric, query_set)
+        of_name = [part.label for part in self.plan.metrics if part.metric == metric]
+        if metric not in self.plan._metrics and len(of_name) == 1:
+            metric = of_name[0]
+        check_known("metric", [metric], self.plan._metrics)
+        check_known("query_set", [query_set], list(self.plan._metrics[metric].query_sets))
         scores, totals = (_at(each, metric, query_set) for each in (self._tidy, self.totals))
         matrix = scores_matrix(scores)
         return matrix.assign(**{heading_of(totals): totals["score"].to_numpy()})
@@ -485,14 +489,6 @@ class StudyResults:
     def _places(self) -> list[str]:
         asked = {name for metric in self.plan.metrics for name in metric.query_sets}
         return [OVERALL, *(name for name in self.plan._query_sets if name in asked)]
-
-    def _place(self, metric: str, query_set: str) -> tuple[str, str]:
-        of_name = [part.label for part in self.plan.metrics if part.metric == metric]
-        if metric not in self.plan._metrics and len(of_name) == 1:
-            metric = of_name[0]
-        check_known("metric", [metric], self.plan._metrics)
-        check_known("query_set", [query_set], list(self.plan._metrics[metric].query_sets))
-        return metric, query_set
 
     @cached_property
     def _tidy(self) -> pd.DataFrame:

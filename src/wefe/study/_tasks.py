@@ -248,18 +248,14 @@ class Place:
     #: How it was mitigated.
     made: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def unit(self) -> Unit:
-        return self.opened.unit
-
     def asked(self, what: Mapping[str, Any]) -> tuple[BaseMetric, Query, Any, dict[str, Any]]:
-        metric, query = self.opened.metric(what["metric"]), self.unit.queries[what["query"]]
+        metric, query = self.opened.metric(what["metric"]), self.opened.unit.queries[what["query"]]
         params, model = dict(what["params"]), self.model
         if what.get("contexts") is not None:
             from wefe.contextual import find_contexts
 
             # Look up only this query: the sentences found depend on all requested words.
-            with self.unit.texts[what["contexts"]].open(encoding="utf-8") as lines:
+            with self.opened.unit.texts[what["contexts"]].open(encoding="utf-8") as lines:
                 params["contexts"] = find_contexts([query], map(str.strip, lines))
         if metric.takes_original and self.original is not None:
             params["original"] = self.original
@@ -363,7 +359,7 @@ def _run_mitigation(place: Place, _: Mapping[str, Any]) -> Mapping[str, Any]:
 def _run_words(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.audit import audit_query
 
-    query, model, lookup = place.unit.queries[what["query"]], place.model, what["params"]
+    query, model, lookup = place.opened.unit.queries[what["query"]], place.model, what["params"]
     model.prepare([query], check_preprocessors(lookup["preprocessors"]))
     embedded = embed_query(model, query, **lookup)
     sets = [
@@ -397,7 +393,7 @@ def _run_silhouette(place: Place, what: Mapping[str, Any]) -> Facts:
 def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.quality import evaluate
 
-    benchmark, seed = place.unit.benchmarks[what["benchmark"]], what["random_state"]
+    benchmark, seed = place.opened.unit.benchmarks[what["benchmark"]], what["random_state"]
     return dict(plain(evaluate(place.model, benchmark, random_state=seed, progress=False)))
 
 
