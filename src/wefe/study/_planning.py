@@ -111,7 +111,12 @@ class Planned:
         for name in declared.audit.criteria:
             place = {"criterion": name}
             yield Job("direction", every, place, {**place, **self._forms})
-        yield from self._pages(tuple(label for label in every if label not in encoders))
+        tables = tuple(label for label in every if label not in encoders)
+        # A page of each model, and one of each word in it.
+        words = [{}, *({"word": word} for word in declared.explore.words)]
+        for name, word in itertools.product(declared.explore.criteria, words):
+            place = {"criterion": name, **word}
+            yield Job("explore", tables, place, {**place, **self._forms})
         for audit in declared.retrieval:
             identity = {**audit.load(self._base), "random_state": declared.random_state}
             models = tuple(audit.models or encoders)
@@ -163,15 +168,6 @@ class Planned:
                     yield Job("interval", labels, place, {**identity, "bootstrap": drawn})
                 if declared.audit.scores:
                     yield Job("warnings", labels, place, identity)
-
-    def _pages(self, labels: tuple[str, ...]) -> Iterator[Job]:
-        explore = self._declaration.explore
-        for criterion in explore.criteria:
-            place = {"criterion": criterion}
-            about = {**place, **self._forms}
-            yield Job("explore", labels, place, about)
-            for word in explore.words:
-                yield Job("explore", labels, {**place, "word": word}, {**about, "word": word})
 
     def _silhouettes(self, entry: SilhouetteEntry, labels: tuple[str, ...]) -> Iterator[Job]:
         own = ("n_runs", "step", "k_min", "unequal", "value_range", "no_bias_value")
