@@ -272,12 +272,11 @@ def test_a_missing_file_is_asked_about_by_the_nearest_in_its_folder(tmp_path):
         folder.mkdir()
         (folder / "sim.tsv").write_text("cat\tdog\t3\n")
     benchmarks = ["simlex999", "data/simm.tsv"]
+    contexts = {"metric": "ceat", "contexts": "data/sim.txt"}
+    ceat = declare(models=[{"encoder": "org/x"}], metrics=[contexts])
     for call, says in (
         (QualityEntry(benchmarks=benchmarks).load, r"key 'benchmarks': there is no file"),
-        (
-            MetricEntry(metric="ceat", contexts="data/sim.txt").contexts_path,
-            r"\[\[metrics\]\] of 'CEAT', key 'contexts': there is no file",
-        ),
+        (lambda base: Study(ceat, base).plan, r"\]\] of 'CEAT', key 'contexts': there is no file"),
     ):
         with pytest.raises(FileNotFoundError, match=says):
             call(tmp_path)

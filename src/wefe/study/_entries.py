@@ -323,13 +323,6 @@ class MetricEntry(MetricPart):
         test = {"p_value_test_type": "two-sided", "random_state": random_state}
         return {**metric._report_params(self.params, **test), **self.params}
 
-    def contexts_path(self, base: str | os.PathLike[str]) -> Path | None:
-        """Return the path of the sentences; None for metrics that need none."""
-        if self.contexts is None:
-            return None
-        with blaming("metrics", self.label, "contexts"):
-            return Path(name_or_file(self.contexts, base))
-
 
 def _are_preprocessors(value: list[dict[str, Any]]) -> list[dict[str, Any]]:
     try:

@@ -16,7 +16,7 @@ from wefe.study._declaration import Declaration
 from wefe.study._entries import MetricEntry, ModelEntry
 from wefe.study._extras import SilhouetteEntry
 from wefe.study._plan import Job, Plan, PlannedMetric, PlannedModel, digest, query_digest
-from wefe.study._schema import repeated
+from wefe.study._schema import blaming, name_or_file, repeated
 from wefe.study._tasks import Mitigation, Unit
 
 
@@ -146,8 +146,9 @@ class Planned:
     def _scores(self, entry: MetricEntry, labels: tuple[str, ...]) -> Iterator[Job]:
         metric, declared = as_metric(entry.metric), self._declaration
         contexts = {}
-        path = entry.contexts_path(self._base)
-        if path is not None:
+        if entry.contexts is not None:
+            with blaming("metrics", entry.label, "contexts"):
+                path = Path(name_or_file(entry.contexts, self._base))
             with path.open("rb") as file:
                 content = hashlib.file_digest(file, "blake2b").hexdigest()[:32]
             contexts["contexts"] = content
