@@ -37,7 +37,7 @@ CREATE TABLE results (
 Row: TypeAlias = tuple[str, str, Any, float]
 
 
-class Store:
+class Store(contextlib.AbstractContextManager["Store"]):
     """Results by the hash of their inputs; runs may share the file, but not on a network drive."""
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
@@ -104,9 +104,6 @@ class Store:
         with self._naming_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             yield
-
-    def __enter__(self) -> Store:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._db.close()
