@@ -176,7 +176,6 @@ def check(
     if is_nan.any():
         notes.append(f"undefined scores that were left out: {is_nan.sum()}")
     if max_increase is not None and baseline is not None:
-        increase = _parse_increase(max_increase)
         # What the baseline could not measure is not there.
         before = measured(baseline).dropna(subset="bias")[[*_PLACE, "bias", "identity"]]
         # In the order of the study, in which an outer merge does not leave them.
@@ -191,7 +190,7 @@ def check(
         }
         notes += [f"{what}: {each.sum()}" for what, each in unmatched.items() if each.any()]
         both = both[~(is_new | is_gone) & both["is_nan"].ne(True)]
-        rows += _increased(both, *increase)
+        rows += _increased(both, *_parse_increase(max_increase))
         notes += _question_changed(both)
     columns = [*_UNIT, "limit", "n_scores", *_VALUES, "reason"]
     table = pd.DataFrame(rows, columns=columns, dtype=object)
