@@ -36,19 +36,14 @@ def completed(
     """
     free = list(executors)
     running: dict[Future[Any], tuple[_Call, Executor]] = {}
-
-    def start() -> None:
+    while running or (calls and free):
         while calls and free:
             call, executor = calls.popleft(), free.pop()
             running[executor.submit(function, *call)] = call, executor
-
-    start()
-    while running:
         future = wait(running, return_when=FIRST_COMPLETED).done.pop()
         call, executor = running.pop(future)
         free.append(executor)
         yield call, _result(future)
-        start()
 
 
 @contextmanager
