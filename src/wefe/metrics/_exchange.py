@@ -90,25 +90,23 @@ class PermutationTested:
             check_choice("null_exchange", self.null_exchange, get_args(Exchange))
             test, is_missed = self._exchange_test(score, *sides)
             details["permutation_test"], p_value = test, test.p_value
-            warnings += (_MISSED,) * is_missed + self._not_as_asked(test)
+            warnings += (_MISSED,) * is_missed + (*self._not_as_asked(test),)
             if self.p_value_verbose:
                 logger.info("%s", test)
         values = {**measured.values, "p_value": p_value}
         return replace(measured, values=values, details=details, warnings=warnings)
 
-    def _not_as_asked(self, test: PermutationTest) -> tuple[str, ...]:
+    def _not_as_asked(self, test: PermutationTest) -> Iterator[str]:
         """Explain why a p-value was computed with another method than the requested one."""
         listed = self.null_exchange != "pairs" and type(self)._sums is PermutationTested._sums
         if listed or self.p_value_method == "approximate":
-            return ()
+            return
         lower, upper = test.p_value_bounds
         if test.method == "approximate":
-            n_splits = test.n_splits
-            return (f"too many words for an exact p-value; {n_splits} random splits were drawn",)
-        if upper - lower > 0.01 * upper:
+            yield f"too many words for an exact p-value; {test.n_splits} random splits were drawn"
+        elif upper - lower > 0.01 * upper:
             between = f"between {lower:.3g} and {upper:.3g}"
-            return (f"the exact p-value lies {between}; the upper bound is returned",)
-        return ()
+            yield f"the exact p-value lies {between}; the upper bound is returned"
 
     def _sums(self, targets: WordSets, attributes: WordSets) -> tuple[Vectors, Vectors] | None:
         """Return values of the words of both sets, so that splits can be counted, or None.
@@ -170,14 +168,14 @@ class PermutationTested:
         return how | {"n_iterations": self.p_value_iterations}
 
     def _of_sets(self, score: float, seed: int, *sides: WordSets) -> tuple[_Run, Vectors]:
-        exchanged = sides[0 if self.null_exchange == "targets" else 1]
-        sizes = tuple(len(part) for part in exchanged)
+        side = 0 if self.null_exchange == "targets" else 1
+        sizes = tuple(map(len, sides[side]))
         # For pairs, the order within the sets counts, too.
         listed = self.p_value_method != "approximate" and not self.pairs_targets
         every = all_orders(sizes) if listed else None
         drawn = sum(sizes), self.p_value_iterations, seed
         orders = random_orders(*drawn) if every is None else every
-        scores = self._scores_of_splits(orders, *sides)
+        scores = self._scores_of_splits(orders, side, *sides)
         if every is not None:
             # The first order is the observed one. A solver finds its score in this batch a little
             # apart from `score`, and it must count.
@@ -199,10 +197,9 @@ class PermutationTested:
 
         return run, scores
 
-    def _scores_of_splits(self, orders: Rows, targets: WordSets, attributes: WordSets) -> Vectors:
-        """Score splits, given as orders of the pooled words: shape (n_splits,)."""
-        of_targets = self.null_exchange == "targets"
-        exchanged = targets if of_targets else attributes
+    def _scores_of_splits(self, orders: Rows, side: int, *sides: WordSets) -> Vectors:
+        """Score splits of a side, given as orders of its words: shape (n_splits,)."""
+        exchanged, split = sides[side], [*sides]
         vectors = np.concatenate([part.vectors for part in exchanged])
         words = tuple(word for part in exchanged for word in part.words)
         pooled = WordSet("pooled", words, vectors)
@@ -212,12 +209,11 @@ class PermutationTested:
         with progress_bar(len(orders), self.metric_short_name, "split") as bar:
             for start in range(0, len(orders), at_once):
                 rows = np.split(orders[start : start + at_once], ends, axis=1)
-                parts = [
+                split[side] = [
                     pooled._weighted(Chosen(own, len(pooled)), part.name)
                     for own, part in zip(rows, exchanged, strict=True)
                 ]
-                sides = (parts, attributes) if of_targets else (targets, parts)
-                scores.append(np.broadcast_to(self._scores(*sides), len(rows[0])))
+                scores.append(np.broadcast_to(self._scores(*split), len(rows[0])))
                 bar.update(len(rows[0]))
         return np.concatenate(scores)
 
