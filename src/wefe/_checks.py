@@ -136,19 +136,19 @@ def check_array(name: str, values: object, shape: str) -> npt.NDArray[np.float64
     return array
 
 
-def check_random_state(value: object) -> int | np.random.Generator | None:
+def check_random_state(name: str, value: object) -> int | np.random.Generator | None:
     """Return a seed, a generator or None."""
     if value is None or isinstance(value, np.random.Generator):
         return value
     if _is_whole(value) and 0 <= value < 2**32:
         return int(value)
     wanted = "an integer from 0 to 2**32 - 1, a numpy.random.Generator or None"
-    raise _refusal("random_state", value, wanted, _is_whole(value))
+    raise _refusal(name, value, wanted, _is_whole(value))
 
 
 def as_seed(random_state: object) -> int:
     """Return an integer seed for a random state; None draws a new one."""
-    checked = check_random_state(random_state)
+    checked = check_random_state("random_state", random_state)
     if isinstance(checked, int):
         return checked
     return int(np.random.default_rng(checked).integers(2**32))

@@ -25,9 +25,7 @@ from wefe.results import Measurement as Measurement
 #: A whole number of at least 1.
 Count: TypeAlias = Annotated[int, check_positive_int]
 #: The seed or source of what is random; None for fresh entropy.
-RandomState: TypeAlias = Annotated[
-    int | np.random.Generator | None, lambda _, value: check_random_state(value)
-]
+RandomState: TypeAlias = Annotated[int | np.random.Generator | None, check_random_state]
 
 
 def _check_type(kind: type, name: str, value: Any) -> Any:
