@@ -145,10 +145,11 @@ class EQT(BaseMetric):
         questions = np.where(directed, questions, 0) / np.where(directed, lengths, 1)
         # Cosine and form of the nearest accepted answer.
         best, answers = np.empty(questions.shape[:2]), np.empty(questions.shape[:2], dtype=object)
-        row_of, exclude = self.model.vocab, []
-        members = {word for part in targets for word in part.words}
+        row_of, exclude, prefix = self.model.vocab, [], self.model.vocab_prefix or ""
+        members = {w: own for part in targets for w, own in zip(part.words, part.unit, strict=True)}
         for i, word in enumerate(words.words):
-            accepted = [word, *self._variants_of(word)]
+            variants = (self.variants or {}).get(word.removeprefix(prefix), ())
+            accepted = [word, *(form for v in variants if (form := prefix + v) in self.model)]
             banned = [row_of[form] for form in {*accepted, *members} if form in row_of]
             exclude += [banned] * len(shifts)
             units, usable = directions(self.model.get_vectors(accepted))
@@ -160,14 +161,5 @@ class EQT(BaseMetric):
         n_nearer = (cosines > best.reshape(-1, 1) + _TIE).sum(axis=1).reshape(best.shape)
         missed = n_nearer > 0
         answers[missed] = self.model.table.words_at(rows[:, 0].reshape(best.shape)[missed])
-        nearer = {
-            word: questions @ own > best + _TIE
-            for part in targets
-            for word, own in zip(part.words, part.unit, strict=True)
-        }
+        nearer = {word: questions @ own > best + _TIE for word, own in members.items()}
         return np.where(directed[..., 0], n_nearer, np.nan), answers, nearer
-
-    def _variants_of(self, word: str) -> list[str]:
-        prefix = self.model.vocab_prefix or ""
-        own = (self.variants or {}).get(word.removeprefix(prefix), ())
-        return [prefix + form for form in own if prefix + form in self.model]
