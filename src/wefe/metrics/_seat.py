@@ -115,8 +115,8 @@ class SEAT(BaseMetric):
         if math.isnan(effect):
             reason = "all target sentences have the same association, so the deviation is 0"
             details["nan_reasons"] = {"effect_size": reason}
-        values = {"seat": float(s_x.sum() - s_y.sum()), "effect_size": effect, "p_value": math.nan}
-        return Measurement({"result": effect, **values}, reason, details)
+        statistic = float(s_x.sum() - s_y.sum())
+        return self._measured(effect, details, reason, seat=statistic, effect_size=effect)
 
     def _associations(self, sets: WordSets) -> list[Vectors]:
         """Return the associations of the sentences of both target sets: (n_words, n_templates)."""
@@ -125,9 +125,8 @@ class SEAT(BaseMetric):
             [_sentence(template, word) for word in part.words for template in templates]
             for part, templates in zip(sets, self._templates, strict=True)
         ]
-        every = list(itertools.chain(*contexts))
-        ends = np.cumsum([len(own) for own in contexts])[:-1]
-        x, y, a, b = np.split(self._unit.of(every), ends)
+        self._unit.of(list(itertools.chain(*contexts)))  # encodes them in one batch
+        x, y, a, b = map(self._unit.of, contexts)
         axis = a.mean(axis=0) - b.mean(axis=0)
         return [
             (own @ axis).reshape(len(part), -1) for own, part in zip((x, y), sets, strict=False)
