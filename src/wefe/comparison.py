@@ -17,7 +17,7 @@ from wefe._same_words import on_same_words
 from wefe._wordset import FractionalWeightsError, Vectors, Weights
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._registry import MetricLike, as_metric
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_queries
 from wefe.running import generate_subqueries_from_queries_list
 
@@ -115,10 +115,9 @@ def compare_models(
     """
     instance, params = as_metric(metric), dict(metric_params or {})
     asked = check_queries(queries)
-    check_model(one)
-    check_model(other)
+    given = check_models([one, other])
     wanted = Resampling(n_bootstrap, confidence, random_state)
-    models = on_same_words([one, other], asked, params)
+    models = on_same_words(given, asked, params)
     left_out = {q.query_name: no_subquery(instance) for q in asked if not instance.subqueries(q)}
     rows, every_pair, words = [], [], set[str]()
     for query in generate_subqueries_from_queries_list(instance, asked):
