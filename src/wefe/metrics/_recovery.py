@@ -159,14 +159,13 @@ def classification_test(
     (sides,) = _units(groups=groups)
     seeds = np.random.SeedSequence(as_seed(random_state)).spawn(2)
     divisions, rng = map(np.random.default_rng, seeds)
-    values, p_values = [], []
+    tests = []
     for _ in range(_N_DIVISIONS if test is None else 1):
         parts = _divided(sides, divisions) if test is None else (sides, test)
         labels, said = classified(*parts, kernel=kernel)
         shuffles = _shuffles(labels, n_permutations, rng)
-        value, _, p_value = _by_chance(labels, said, shuffles, best=False)
-        values.append(value)
-        p_values.append(p_value)
+        tests.append(_by_chance(labels, said, shuffles, best=False))
+    values, _, p_values = zip(*tests, strict=True)
     value, n_tested = float(np.mean(values)), len(labels)
     interval, chance = wilson(value, n_tested, _LEVEL), float(np.bincount(labels).max() / n_tested)
     p_value = p_values[0] if test is not None else min(1.0, 2 * float(np.median(p_values)))
