@@ -76,13 +76,12 @@ def _p_value(
         (most, of_most), (least, _) = ends[::sign]
         if goal <= tie - least:
             p += 1.0
+        elif goal < most - tie:
+            # The continuous formula counts half of the observed case.
+            root = _root(design, share, sign * (goal - step / 2))
+            p += max(float(ndtr(-sign * root)) + (step == 0) * of_most / 2, of_most)
         elif goal <= most + tie:
-            tail = of_most
-            if goal < most - tie:
-                # The continuous formula counts half of the observed case.
-                root = _root(design, share, sign * (goal - step / 2))
-                tail = float(ndtr(-sign * root)) + (step == 0) * of_most / 2
-            p += max(tail, of_most)
+            p += of_most
     return min(p, 1.0)
 
 
