@@ -69,9 +69,7 @@ def visible_data(value: Any, keep: str = "") -> Any:
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a table; missing values become None."""
-    rows: list[dict[str, Any]]
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[assignment]
-    return rows
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[return-value]
 
 
 class Facts:
