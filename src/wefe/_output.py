@@ -90,12 +90,9 @@ def as_text(frame: pd.DataFrame) -> str:
     for row in zip(*(column[1:] for column in columns[: len(widths)]), strict=True):
         table.add_row(*(Text(_cut(cell, width)) for cell, width in zip(row, widths, strict=True)))
     lines = [line.rstrip() for line in _rendered(table, _UNLIMITED).splitlines()]
-    left_out = [column[0] for column in columns[len(widths) :]]
-    if left_out:
-        text = (
-            f"(columns without room: {', '.join(left_out)}; use a wider terminal, or write to a "
-            "file)"
-        )
+    if len(widths) < len(columns):
+        left_out = ", ".join(column[0] for column in columns[len(widths) :])
+        text = f"(columns without room: {left_out}; use a wider terminal, or write to a file)"
         lines += textwrap.wrap(text, _room())
     # GitHub Actions obeys lines that begin so, even after spaces.
     return re.sub(r"(?m)^(?=[^\S\n]*(::|##\[))", r"\\", "\n".join(lines))
@@ -136,9 +133,8 @@ def tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         OPPOSITE if str(each).startswith(OPPOSITE) else None for each in tidy["warnings"]
     ]
     for (name, metric), group in shown.groupby(["queries", "metric"], sort=False):
-        # Categoricals sort in the order of their categories.
-        asked = pd.Categorical(group["query"], categories=group["query"].unique())
-        table = group.iloc[asked.codes.argsort(kind="stable")].copy()
+        order = pd.factorize(group["query"])[0].argsort(kind="stable")
+        table = group.iloc[order].copy()
         # Name the query only before its first model.
         table.loc[table["query"].duplicated(), "query"] = ""
         no_bias = group["no_bias_value"].iloc[0]
