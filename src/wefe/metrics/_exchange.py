@@ -225,15 +225,12 @@ def of_means(x: Vectors, y: Vectors, unit: float) -> tuple[Vectors, Vectors]:
     return factor * x, factor * y
 
 
+@lru_cache(maxsize=16)
 def all_orders(sizes: tuple[int, ...]) -> Rows | None:
     """All ways to split words into sets of these sizes, as orders; None if they are too many."""
     n_splits = math.prod(math.comb(sum(sizes[i:]), size) for i, size in enumerate(sizes))
-    return _listed(sizes) if n_splits <= _MOST_LISTED else None
-
-
-@lru_cache(maxsize=16)
-def _listed(sizes: tuple[int, ...]) -> Rows:
-    return np.array([*_splits(tuple(range(sum(sizes))), sizes)])
+    words = tuple(range(sum(sizes)))
+    return np.array([*_splits(words, sizes)]) if n_splits <= _MOST_LISTED else None
 
 
 def _splits(words: tuple[int, ...], sizes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
