@@ -27,8 +27,8 @@ from wefe.query import Query
 
 Variance: TypeAlias = Literal["published", "textbook"]
 
-# Numbers of (words x samples x dimensions) that are worked on at once.
-_CHUNK_NUMBERS = 1 << 20
+# Numbers of (words x samples x dimensions) that are worked on at once: what a cache holds.
+_CHUNK_NUMBERS = 1 << 17
 _QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 
 
