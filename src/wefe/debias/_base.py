@@ -64,11 +64,17 @@ Positive: TypeAlias = Annotated[float, check_positive]
 OptionalShare: TypeAlias = Annotated[float | None, _optional(check_share)]
 
 
+_CRITERION_DOC = """
+criterion : Criterion or str, optional
+    Provides the word sets that you do not give: a name such as 'gender', or your own.
+"""
+
+
 def fits(*required: str) -> Callable[[Fit], Fit]:
     """Decorate a `fit`: load the criterion and take missing word sets from it.
 
     `required` names the parameters that the user or the criterion must provide. The docstring of
-    `fit` ends like that of :meth:`BaseDebias.fit`, from the criterion on.
+    `fit` ends with the criterion, and like that of :meth:`BaseDebias.fit`.
     """
 
     def decorate(fit: Fit) -> Fit:
@@ -83,8 +89,8 @@ def fits(*required: str) -> Callable[[Fit], Fit]:
             self.dim_ = model.dim
             return self
 
-        _, _, shared = str(inspect.getdoc(BaseDebias.fit)).partition("to learn from.")
-        fit_on_words.__doc__ = str(inspect.getdoc(fit)) + shared
+        _, _, shared = str(inspect.getdoc(BaseDebias.fit)).partition("to learn from.\n")
+        fit_on_words.__doc__ = str(inspect.getdoc(fit)) + _CRITERION_DOC + shared
         return fit_on_words  # type: ignore[return-value]
 
     return decorate
@@ -138,19 +144,15 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     criterion_name: str | None = None
 
     @abstractmethod
-    def fit(
-        self, model: WordEmbeddingModel, *, criterion: Any = None, **fit_params: Any
-    ) -> BaseDebias:
+    def fit(self, model: WordEmbeddingModel, **fit_params: Any) -> BaseDebias:
         """Learn the transformation from a model and word sets.
 
         Parameters
         ----------
         model : WordEmbeddingModel
             The model to learn from.
-        criterion : Criterion or str, optional
-            Provides the word sets that you do not give: a name such as 'gender', or your own.
         **fit_params
-            Word sets of the method; other names are refused.
+            Word sets by name; unknown names are refused.
 
         Returns
         -------
