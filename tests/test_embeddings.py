@@ -146,14 +146,14 @@ def test_nothing_left_is_nan_whatever_the_threshold(model):
     assert get_embeddings_from_query(model, query, 1) is None
     result = RND().run_query(query, model, lost_vocabulary_threshold=1)
     assert math.isnan(result["result"])
-    assert result.nan_reason == "'Magic' lost 100% of its words (xyzzy, plugh), nothing is left"
+    assert result.nan_reason == "'Magic' lost 100% of its words (xyzzy and plugh), nothing is left"
 
 
 def test_reason_names_every_set_that_lost_too_much_and_logs_it_once(model, caplog):
     query = Query([["she", "a", "b", "c", "d", "e", "f"], ["he"]], [["g"]], ["F", "M"], ["X"])
     reason = embed_query(model, query).nan_reason
     assert reason == (
-        "'F' lost 86% of its words (a, b, c, d, e, ...), more than the 20% allowed; "
+        "'F' lost 86% of its words (a, b, c, d, e and 1 more), more than the 20% allowed; "
         "'X' lost 100% of its words (g), nothing is left"
     )
     assert get_embeddings_from_query(model, query) is None

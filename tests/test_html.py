@@ -56,7 +56,7 @@ def test_names_of_others_are_no_markup(shown):
 
 
 def test_what_is_shown_holds_sets_scores_words_and_reasons(toy_model, toy_query, shown):
-    assert "<td>she, woman</td>" in toy_query._repr_html_()
+    assert "<td>she and woman</td>" in toy_query._repr_html_()
     result = WEAT().run_query(toy_query, toy_model, calculate_p_value=True, random_state=0)
     page = result._repr_html_()
     assert f"result: {result['result']:.4g}, p_value: {result['p_value']:.4g}" in page

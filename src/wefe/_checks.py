@@ -29,9 +29,16 @@ def found(value: object) -> str:
     return f"{type(value).__name__} {text}"
 
 
-def listed(words: Sequence[str], most: int = 5) -> str:
-    """Join the first words with commas, with dots if there are more."""
-    return ", ".join([*words[:most], "..."] if len(words) > most else words)
+def listed(names: Iterable[str], most: int = 5) -> str:
+    """Format names as a list in words.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
+    ('a, b and c', 'a, b and 1 more')
+    """
+    shown = list(names)
+    if len(shown) > most:
+        shown = [*shown[:most], f"{len(shown) - most} more"]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
 def nearest(value: object, choices: Collection[str]) -> str:

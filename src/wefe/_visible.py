@@ -129,18 +129,6 @@ def as_csv(frame: pd.DataFrame, **options: Any) -> str:
     return str(table.to_csv(index=False, lineterminator="\n", **options))
 
 
-def listed(names: Iterable[str], most: int = 5) -> str:
-    """Format names as a list in words.
-
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
-    ('a, b and c', 'a, b and 1 more')
-    """
-    shown = list(names)
-    if len(shown) > most:
-        shown = [*shown[:most], f"{len(shown) - most} more"]
-    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
-
-
 def unique_labels(names: Sequence[str], what: str) -> list[str]:
     """Number repeated names and log it.
 

@@ -112,7 +112,7 @@ def test_two_outliers_make_the_direction_theirs_as_in_figure_3():
     assert audit.outliers == pair
     assert set(audit._dominant) == set(pair)
     assert {"outliers", "dominated", "weak-first-component"} <= set(kinds(audit))
-    assert "25 sets: a23/b23, a24/b24" in message(audit, "dominated")
+    assert "25 sets: a23/b23 and a24/b24" in message(audit, "dominated")
     first = audit.correlations["PC1"].abs()
     assert first[list(pair)].min() > 0.9
     assert np.median(first[:23]) < 0.1
@@ -325,7 +325,7 @@ def test_sets_that_repeat_others_and_members_that_are_one_vector():
     model = WordEmbeddingModel((words, np.vstack([model.vectors, *more])), "twins")
     repeated = [pairs[0], pairs[1][::-1], ["twin", "double"]]
     audit = audit_direction([*pairs, *repeated], model)
-    assert "a0/b0 (2), b1/a1, twin/double" in message(audit, "repeated-sets")
+    assert "a0/b0 (2), b1/a1 and twin/double" in message(audit, "repeated-sets")
     # Two sets with a word in common are two sets.
     assert "repeated-sets" not in kinds(audit_direction([*pairs, ["a0", "b1"]], model))
     for sets, found in (([*pairs, ["a0", "twin"]], ("a0/twin",)), ([*pairs, ["a0", "near"]], ())):

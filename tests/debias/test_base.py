@@ -168,7 +168,7 @@ def test_missing_words_in_target_are_counted_and_ignored_words_stay(model, doubl
         (None, [], {*model}),
     ):
         assert changed_words(model, doubling.transform(model, target, ignore)) == changed
-    assert "lacks 2 of the 3 words in target: W2, xyzzy" in caplog.text
+    assert "lacks 2 of the 3 words in target: W2 and xyzzy" in caplog.text
     # Lists of words to ignore are long, and made for other models.
     assert "nobody" not in caplog.text
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._visible import count, listed
+from wefe._checks import listed
+from wefe._visible import count
 from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._projections import AWAY
 from wefe.plotting._reading import check_frame, groups_of, parts_of

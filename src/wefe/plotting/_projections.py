@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._visible import listed
+from wefe._checks import listed
 from wefe.explore._pages import distribution_of
 from wefe.plotting._reading import check_frame, groups_of, parts_of
 from wefe.plotting._style import (

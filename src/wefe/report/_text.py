@@ -9,7 +9,8 @@ from typing import Any
 
 from jinja2 import Environment
 
-from wefe._visible import count, listed, templates
+from wefe._checks import listed
+from wefe._visible import count, templates
 
 TEMPLATES = Path(__file__).parent / "templates"
 # Marks around names in a sentence: characters that occur in no text and are removed from names.
