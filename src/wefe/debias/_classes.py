@@ -29,6 +29,7 @@ from wefe.debias._base import (
 from wefe.debias._projection import Erasure, Vectors, remove
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._declaration import Count, RandomState
+from wefe.metrics._geometry import unit_rows
 from wefe.metrics._projection import group_directions
 from wefe.metrics._recovery import Labels, Members
 from wefe.models._passes import bare_words, most_associated, vocabulary_cosines
@@ -271,11 +272,11 @@ def _chance(labels: Labels) -> float:
 
 def _outside(weights: Vectors, basis: Vectors) -> Vectors:
     """Return orthonormal directions of the part of unit weights outside a basis."""
-    lengths = np.linalg.norm(weights, axis=1, keepdims=True)
-    units = weights[lengths[:, 0] > 0] / lengths[lengths > 0][:, None]
+    units = unit_rows(weights)
+    units = units[~np.isnan(units[:, 0])]
     _, singular, rows = np.linalg.svd(remove(units, basis), full_matrices=False)
     new = remove(rows[singular > _NEW], basis)
-    return np.asarray(new / np.linalg.norm(new, axis=1, keepdims=True))
+    return unit_rows(new)
 
 
 Method = Literal["leace", "orth"]

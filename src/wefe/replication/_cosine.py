@@ -20,6 +20,7 @@ from wefe.audit import (
     requirements_table,
 )
 from wefe.metrics import WEAT, association, bias_subspace, direct_bias
+from wefe.metrics._geometry import unit_rows
 from wefe.models import WordEmbeddingModel
 from wefe.plotting import plot_direction_correlations, plot_individual_biases
 from wefe.query import Query
@@ -119,8 +120,7 @@ def _effects(audit: QueryAudit) -> dict[str, Any]:
 def _theorems() -> Values:
     """Return the scores of the vectors that the proofs of the paper use."""
     women, men = [(1.0, 0.2, 0.1), (0.8, 0.4, 0.0)], [(-0.9, 0.3, 0.2), (-0.7, 0.5, -0.1)]
-    unit = [np.array(rows) / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (women, men)]
-    farthest = unit[0].mean(axis=0) - unit[1].mean(axis=0)
+    farthest = np.subtract(*(unit_rows(np.array(group)).mean(axis=0) for group in (women, men)))
     largest, smallest = association([farthest, -farthest], women, men)
     a, b = [(1, 0, 0)], [(0, 1, 0)]
     x, y = [(1, 0, 0), (0, 1, 0)], [(1, 0, 1), (0, 1, 1)]
