@@ -60,7 +60,7 @@ def values_by_word(words: WordSet, columns: Mapping[str, Vectors]) -> dict[str, 
     return dict(zip(words.words, by_row, strict=True))
 
 
-def unit_rows(vectors: Vectors, least: npt.ArrayLike = 0.0) -> Vectors:
+def unit_rows(vectors: Numbers, least: npt.ArrayLike = 0.0) -> Vectors:
     """Return vectors with rows of unit length; NaN where a row is not longer than `least`."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > least, lengths, np.nan))
