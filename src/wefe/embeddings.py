@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
@@ -92,9 +92,10 @@ class EmbeddedQuery:
     """A query after look-up in one model; `nan_reason` says why its scores are NaN, if they are."""
 
     query: Query
-    model: WordEmbeddingModel
+    model_name: str
     sets: tuple[WordSet, ...]
     nan_reason: str | None = None
+    model_settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def targets(self) -> tuple[WordSet, ...]:
@@ -123,7 +124,7 @@ def embed_query(
     for part in incomplete if warn_not_found_words else ():
         log_lost(model.name, part.name, part.lost)
     reason = _why_undefined(model, incomplete, threshold)
-    return EmbeddedQuery(query, model, sets, reason)
+    return EmbeddedQuery(query, model.name, sets, reason, model.settings)
 
 
 def paired(
@@ -392,7 +393,7 @@ def embed_models(
             vectors = np.stack(list(members.values()))
             sets = _word_sets("", sides, found, vectors, normalize)
             if _why_undefined(models[0], sets, threshold) is None:
-                yield list(members), EmbeddedQuery(query, models[0], sets)
+                yield list(members), EmbeddedQuery(query, "", sets)
 
 
 def _look_up(

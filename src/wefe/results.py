@@ -96,8 +96,8 @@ class MetricResult(dict[str, Any]):
     def __init__(self, measured: Measurement, embedded: EmbeddedQuery, metric_name: str) -> None:
         super().__init__({"query_name": embedded.query.query_name, **measured.values})
         self.query: Query = embedded.query
-        self.model_name = embedded.model.name
-        self.model_settings = dict(embedded.model.settings)
+        self.model_name = embedded.model_name
+        self.model_settings = dict(embedded.model_settings)
         self.metric_name = metric_name
         self.targets = uses_of(embedded.targets)
         self.attributes = uses_of(embedded.attributes)

@@ -75,8 +75,8 @@ def _missing(found: EmbeddedQuery, case: str) -> list[str]:
     terms = ", ".join(chain(*(part.lost for part in found.targets)))
     size = sum(map(len, found.query.attribute_sets))
     notes = {
-        f"{found.model.name} lacks {words:,} of {size:,} positive and negative words.": words,
-        f"{case}: {found.model.name} lacks {terms}; RNSB needs at least 80 % of the terms.": terms,
+        f"{found.model_name} lacks {words:,} of {size:,} positive and negative words.": words,
+        f"{case}: {found.model_name} lacks {terms}; RNSB needs at least 80 % of the terms.": terms,
     }
     return [note for note, applies in notes.items() if applies]
 
