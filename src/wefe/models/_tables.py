@@ -259,7 +259,7 @@ class PartialIndex(dict[str, int]):
 class StoredVectors(VectorTable):
     """Vectors computed when they are used; `vectors` computes all of them once and keeps them."""
 
-    #: All vectors, or the arrays that it computes them from, in memory or in a file.
+    #: The arrays that it computes them from, in memory or in a file; the first has the vectors.
     stored: Sequence[Any] = (None,)
     vector_size: int = 0
     dtype = np.dtype(np.float32)
@@ -280,7 +280,6 @@ class StoredVectors(VectorTable):
         every = np.empty((n_words, self.vector_size), dtype=self.dtype)
         for part in chunks(n_words, CHUNK_ROWS):
             every[part] = self.rows(part)
-        self.stored = [every]
         logger.info(
             "all %d vectors were read into memory (%.1f MB), because a call needed all of them",
             n_words,
@@ -293,11 +292,13 @@ class StoredVectors(VectorTable):
 
     @property
     def held(self) -> Held:
-        return "memory" if isinstance(self.stored[0], np.ndarray) else "mapped"
+        in_memory = "vectors" in vars(self) or isinstance(self.stored[0], np.ndarray)
+        return "memory" if in_memory else "mapped"
 
     @property
     def nbytes(self) -> int:
-        return sum(part.nbytes for part in self.stored if part is not None)
+        held = [self.vectors] if "vectors" in vars(self) else self.stored
+        return sum(part.nbytes for part in held if part is not None)
 
 
 @dataclass(eq=False, repr=False)
