@@ -38,7 +38,9 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     shown = list(names)
     if len(shown) > most:
         shown = [*shown[:most], f"{len(shown) - most} more"]
-    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def nearest(value: object, choices: Collection[str]) -> str:

@@ -90,7 +90,7 @@ def fits(*required: str) -> Callable[[Fit], Fit]:
             return self
 
         _, _, shared = str(inspect.getdoc(BaseDebias.fit)).partition("to learn from.\n")
-        fit_on_words.__doc__ = str(inspect.getdoc(fit)) + _CRITERION_DOC + shared
+        fit_on_words.__doc__ = inspect.cleandoc(fit.__doc__ or "") + _CRITERION_DOC + shared
         return fit_on_words  # type: ignore[return-value]
 
     return decorate
@@ -296,7 +296,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> PCA:
         """Fit a PCA to definitional sets, each an array (n_words, dim) or a dict."""
         pca_args = {"n_components": 10} if self.pca_args is None else self.pca_args
-        sets = [[*e.values()] if isinstance(e, dict) else e for e in definitional_embeddings]
+        sets = [[*(e.values() if isinstance(e, dict) else e)] for e in definitional_embeddings]
         pca = principal_components(sets, pca_args)
         ratios = np.array2string(pca.explained_variance_ratio_, precision=3)
         report(verbose, "explained variance ratios of the bias subspace: %s", ratios)

@@ -129,8 +129,10 @@ class CommonWords:
         return np.where(np.isin(rows, shared), np.searchsorted(shared, rows), -1)
 
     def vectors(self, model: int, numbers: Rows | slice) -> FloatArray:
-        """Return vectors of one model, in float32 or float64."""
-        vectors = self.models[model].table.rows(self._rows[model][numbers])
+        """Return read-only vectors of one model, float32 or float64, perhaps a view."""
+        table, rows = self.models[model].table, self._rows[model][numbers]
+        in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
+        vectors = table.rows(slice(rows[0], rows[-1] + 1) if in_a_row else rows)
         return vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
 
     def blocks(self, n_words: int) -> list[slice]:

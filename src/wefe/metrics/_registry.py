@@ -109,7 +109,7 @@ def get_metric(name: str) -> type[BaseMetric]:
 def metric_names() -> dict[str, type[BaseMetric]]:
     """Return all metrics by their names on the command line: short names in lower case."""
     names = {m.metric_short_name.lower().replace(" ", "-"): m for m in _all_metrics()}
-    return names | {"weat-es": names["weat"]}
+    return {**names, "weat-es": names.get("weat-es", names["weat"])}
 
 
 def metric_name(text: str) -> str:
