@@ -321,8 +321,7 @@ class Encoder:
 class CachedEncoder:
     """An Encoder or FunctionEncoder with a cache in `folder` (None for no cache).
 
-    For `dim`, `normalize` and `max_texts` see `load_encoder`. If there are layers `together`, each
-    text is encoded once at all of them, and its vectors are kept in `known`.
+    For `dim`, `normalize` and `max_texts` see `load_encoder`.
     """
 
     encoder: Any
@@ -330,8 +329,6 @@ class CachedEncoder:
     dim: int | None = None
     normalize: bool = False
     max_texts: int | None = None
-    together: Sequence[int] = ()
-    known: dict[Context, Vectors] = field(default_factory=dict)
     n_encoded: int = field(default=0, init=False)
 
     @cached_property
@@ -353,13 +350,11 @@ class CachedEncoder:
 
     def vectors(self, contexts: Sequence[Context], layer: int, pooling: Pooling) -> Vectors:
         """Return the vectors of words in texts, of shape (n_contexts, dim)."""
-        layers = self.together or [layer]
-        known = self.known if self.together else {}
+        blocks: dict[Context, Vectors] = {}
         kinds = {each: pooling if each.word == each.text else within(pooling) for each in contexts}
         for own in dict.fromkeys(kinds.values()):
-            new = [each for each in kinds if kinds[each] == own and each not in known]
-            known |= self._blocks(new, layers, own)
-        widths = {known[each].shape[-1] for each in kinds}
+            blocks |= self._blocks([each for each in kinds if kinds[each] == own], [layer], own)
+        widths = {block.shape[-1] for block in blocks.values()}
         if len(widths) > 1:
             raise ValueError(
                 f"{self.encoder.label} has vectors of {sorted(widths)} dimensions for these texts. "
@@ -367,8 +362,7 @@ class CachedEncoder:
             )
         if self.encoder.dims == [None]:
             self.encoder.dims = [*widths]
-        place = layers.index(layer)
-        whole = np.stack([known[context][place] for context in contexts])
+        whole = np.stack([blocks[context][0] for context in contexts])
         vectors: Vectors = whole[:, : self._kept(*widths)]
         if self.normalize:
             lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import operator
 import threading
@@ -227,8 +226,7 @@ class ContextualModel(WordEmbeddingModel):
         chosen = sorted({check_layer(layer, n) for layer in wanted})
         if not chosen:
             raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
-        source, pooling = copy.copy(self._source), within(self.pooling)
-        source.together, source.known = chosen, {}
+        source, pooling = _EveryLayer(self._source, chosen), within(self.pooling)
         shared = ContextualModel(source, self.name, self.layer, pooling, self.templates)
         shared.vocab_prefix = self.vocab_prefix
         return [shared.at_layer(layer) for layer in chosen]
@@ -424,3 +422,20 @@ class UnitVectors:
                 )
             self._known.update(zip(missing, array / lengths, strict=True))
         return np.stack([self._known[each] for each in contexts])
+
+
+class _EveryLayer(CachedEncoder):
+    """Encodes each text once at all layers, and keeps its vectors."""
+
+    def __init__(self, source: CachedEncoder, layers: Sequence[int]) -> None:
+        vars(self).update(vars(source))
+        self._layers = layers
+        self._known: dict[Context, Vectors] = {}
+
+    def _blocks(
+        self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
+    ) -> dict[Context, Vectors]:
+        new = [each for each in contexts if each not in self._known]
+        self._known |= super()._blocks(new, self._layers, pooling)
+        places = [self._layers.index(layer) for layer in layers]
+        return {each: self._known[each][places] for each in contexts}
