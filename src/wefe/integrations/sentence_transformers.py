@@ -125,7 +125,9 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
             path = Path(output_path, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             row = pd.DataFrame([{"epoch": epoch, "steps": steps, **found}])
-            as_csv(row, path_or_buf=path, mode="a", header=not path.exists())
+            text = as_csv(row, header=not path.exists())
+            with path.open("a", encoding="utf-8") as file:
+                file.write(text)
         return found
 
     def get_config_dict(self) -> dict[str, Any]:
