@@ -283,6 +283,8 @@ class EncodedVectors(VectorTable):
 
     def _encode(self, words: Sequence[str]) -> Vectors:
         vectors = self.source.vectors(self._contexts(words), self.layer, self.pooling)
+        if len(self.templates) == 1:
+            return vectors
         shape = (len(words), len(self.templates), vectors.shape[-1])
         mean: Vectors = vectors.reshape(shape).mean(axis=1, dtype=np.float64).astype(np.float32)
         return mean
