@@ -32,7 +32,7 @@ PAGES = index quickstart gallery/index gallery/mitigation howto/choose_embedding
 	reference/generated/wefe.metrics.GeneralizedWEAT reference/commands about/benchmarks search \
 	example_report
 check-pages:     ## look at pages of the built site in Chromium: sizes, contrast, what is cut off, errors
-	wefe explore nurse engineer --model demo --offline --out docs/_build/explore.html
+	wefe explore nurse engineer --model demo --out docs/_build/explore.html
 	python scripts/check_pages.py docs/_build/html $(PAGES:=.html) ../explore.html \
 		--screenshots docs/_build/screenshots
 
